@@ -13,7 +13,6 @@ const USAGE = `Usage: npm run experiment -- list
        npm run experiment -- ad-hoc --a "--layout ids" --b "--layout values" --rate 50000
        npm run experiment -- 024 --count             instructions of the servers, exact on a busy machine (needs valgrind)
        npm run experiment -- check RESULT ...        verify result files
-       npm run experiment -- compare RESULT RESULT   compare the second with the first
        npm run experiment -- draw [007 ...]          redraw charts from stored results (npm run charts)
 
 Each measurement starts clean servers, three processes on this machine; do not use the machine for
@@ -38,12 +37,11 @@ export async function main (from) {
   }
   const stopping = listenForStop({ onStop: () => process.stderr.write('\nstopping servers and load; completed measurements are kept\n') })
   try {
-    const { check, compare, draw, list, runAdHoc, runAll, runNamed } =
+    const { check, draw, list, runAdHoc, runAll, runNamed } =
       { ...await import('../lab/command/look.js'), ...await import('../lab/command/run.js') }
     const parts = { settings, table, env: from.env, signal: stopping.signal }
     if (action === 'list') return await list(parts)
     if (action === 'check') return await check(parts, rest)
-    if (action === 'compare') return await compare(parts, rest)
     if (action === 'draw') return await draw(parts, rest)
     if (action === 'ad-hoc') return await runAdHoc(parts, rest)
     if (action === 'all') return await runAll(parts, rest)

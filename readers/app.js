@@ -28,7 +28,7 @@ const MAX_REQUESTS = 10_000
 /**
  * @param {{ queries: Queries, registry: import('prom-client').Registry, logger?: import('fastify').FastifyBaseLogger,
  *   maxStaleMs: number, security?: import('../src/http/index.js').Security | null, clock?: () => number, elapsed?: () => number,
- *   loopUse?: (nowMs: number) => number, maxRequests?: number, maxReplyBytes?: number, maxUnconfirmedMs?: number | null,
+ *   maxRequests?: number, maxReplyBytes?: number, maxUnconfirmedMs?: number | null,
  *   caps?: import('../src/push/index.js').Caps,
  *   deployment?: import('../src/store/index.js').Servers, systems?: import('./systems.js').Systems,
  *   database?: import('./systems.js').ReaderDatabase,
@@ -39,14 +39,14 @@ const MAX_REQUESTS = 10_000
  * @returns {import('fastify').FastifyInstance}
  */
 export function createReaderApp ({
-  queries, registry, logger, maxStaleMs, security = null, clock = Date.now, elapsed, loopUse, maxRequests = MAX_REQUESTS, maxReplyBytes,
+  queries, registry, logger, maxStaleMs, security = null, clock = Date.now, elapsed, maxRequests = MAX_REQUESTS, maxReplyBytes,
   maxUnconfirmedMs = null, caps, deployment, systems, database, gatewayUrl, keyPrefix = '', onlyFeeds = false, restarts,
   pages = pagesOf(systems)
 }) {
   const app = createServer({ registry, logger, security })
   const access = security?.access ?? null
   const budget = createReplyBudget(registry, maxReplyBytes)
-  const replies = createReplies({ registry, budget, maxStaleMs, clock, elapsed, loopUse, revisionOf: queries.revision })
+  const replies = createReplies({ registry, budget, maxStaleMs, clock, elapsed, revisionOf: queries.revision })
   app.addHook('onSend', budget.onSend)
   const tags = systems?.all.map(({ definition }) => definition.name)
   if (!onlyFeeds) describeRoutes(app, { title: 'Freshet reader', description: 'The newest items of fast feeds.', tags, security })

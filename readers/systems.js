@@ -6,7 +6,7 @@
  * @typedef {ReturnType<typeof createKeyStreams>} KeyStreams
  * @typedef {ReturnType<typeof createReaderDatabase>} ReaderDatabase
  * @typedef {import('../src/systems/inside.js').StreamRow} StreamRow
- * @typedef {import('../src/http/index.js').Given} Given
+ * @typedef {import('../src/http/index.js').RequestInput} RequestInput
  * @typedef {(last: string | null) => import('../src/push/index.js').Source} Open `last`: Last-Event-ID; what is no position costs a reset
  */
 import { createStopper, eventOf, maskWith, ownerOf, partitionKeys, readSystem, systemKey } from '../src/admission/index.js'
@@ -28,7 +28,7 @@ const UNDEFINED_TABLE = '42P01'
 /**
  * @typedef {import('../src/systems/inside.js').Definition} System
  * @typedef {Awaited<ReturnType<System['reader']>>} SystemReader
- * @typedef {{ own: SystemReader, parts: import('../src/systems/inside.js').ReaderParts, close: () => Promise<void> }} Opened
+ * @typedef {{ systemReader: SystemReader, parts: import('../src/systems/inside.js').ReaderParts, close: () => Promise<void> }} Opened
  */
 
 /**
@@ -140,7 +140,7 @@ async function openSystem (definition, { deployment, routes, name, counters: met
   }
   systemReader = await reader(parts)
   return {
-    own: systemReader,
+    systemReader,
     parts,
     async close () {
       reading.close()
@@ -204,11 +204,11 @@ export function createKeyStreams (system, push) {
   const all = new Map()
 
   /**
-   * @param {StreamRow} row @param {Given} request with the key in the parameter of its path
+   * @param {StreamRow} row @param {RequestInput} request with the key in the parameter of its path
    * @returns {Promise<Open>} @throws {Error} there is no such key
    */
   async function sourceOf (row, request) {
-    const { own: systemReader, parts } = await system.opened(push)
+    const { systemReader, parts } = await system.opened(push)
     if (row.source) {
       const source = await row.source(request, systemReader.queries)
       return () => source
@@ -231,7 +231,7 @@ export function createKeyStreams (system, push) {
       : [{
           subject: row.subject,
           codes: row.codes ?? [],
-          /** @param {{ id: string, headers: Given['headers'], requestId: string }} of */
+          /** @param {{ id: string, headers: RequestInput['headers'], requestId: string }} of */
           sourceOf: ({ id, headers, requestId }) => sourceOf(row, {
             params: { [String(/:(\w+)/.exec(row.path)?.[1])]: id },
             query: Object.fromEntries(Object.entries(row.fields ?? {}).map(([field, { default: unset }]) => [field, unset])),

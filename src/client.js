@@ -110,9 +110,15 @@ function checked (reader, feed, options) {
   }
   if (Array.isArray(feed)) for (const name of feeds) query.append('feed', name)
   else if (wait) query.set('wait', 'yes')
+  const route = Array.isArray(feed) ? '/v1/live' : `/v1/feeds/${encodeURIComponent(feed)}/live`
+  const path = `${route}?${query}`
+  query.delete('tail')
+  query.set('since', '0')
   return {
     urls: urls.map((url) => new URL(url).origin + new URL(url).pathname.replace(/\/+$/, '')),
-    path: Array.isArray(feed) ? `/v1/live?${query}` : `/v1/feeds/${encodeURIComponent(feed)}/live?${query}`,
+    path,
+    /** all from the beginning of the feed */
+    wholePath: `${route}?${query}`,
     encoding: /** @type {Encoding} */ (encoding),
     from: /** @type {string | null} */ (from),
     authToken: /** @type {string | undefined} */ (authToken),
@@ -243,7 +249,7 @@ function indexOrEnd (what, text, from) {
  */
 function eventIn (name, data, encoding) {
   if (name !== 'reset' && name !== 'snapshot' && name !== 'items') return null
-  const { items, reason, feed } = JSON.parse(data)
+  const { items, reason, feed, complete } = JSON.parse(data)
   const of = feed === undefined ? {} : { feed }
   if (name === 'reset') return { event: name, ...of, reason: String(reason) }
   for (const item of items) {
@@ -251,7 +257,7 @@ function eventIn (name, data, encoding) {
     if ((item.encoding ?? encoding) === 'base64') item.value = bytesOf(item.value)
     delete item.encoding
   }
-  return { event: name, ...of, items }
+  return { event: name, ...of, items, ...(complete === false && { complete }) }
 }
 
 /** @param {string} base64 */
@@ -375,9 +381,10 @@ function lossOf (url, error) {
 /**
  * `snapshot`: the newest items, oldest first; they replace all earlier ones. `items`: changes, oldest first. `reset`: changes
  * may have been missed; a snapshot follows. `position`: for `from`, to resume after this event; null: a snapshot is needed. `feed`: which
- * one, if several are followed; the position is that of all.
+ * one, if several are followed; the position is that of all. `complete`: false = the snapshot lacks items beyond a bound of the reader.
  * @template {Encoding} [E='base64'] @template [T=any]
- * @typedef {{ event: 'snapshot' | 'items', feed?: string, items: LiveItem<E, T>[], reason?: undefined, position: string | null } |
+ * @typedef {{ event: 'snapshot' | 'items', feed?: string, items: LiveItem<E, T>[], complete?: false, reason?: undefined,
+ *   position: string | null } |
  *   { event: 'reset', feed?: string, items?: undefined, reason: string, position: string | null }} LiveEvent
  */
 
@@ -436,7 +443,7 @@ const MAX_WAIT_MS = 10_000
  * @param {ReturnType<typeof checked>} plan @param {AbortController} over
  * @returns {AsyncGenerator<any, void, void>}
  */
-async function * run ({ urls, from, signal, onRetry, onWaiting, ...how }, over) {
+async function * run ({ urls, from, signal, onRetry, onWaiting, path, wholePath, ...how }, over) {
   const ended = signal ? AbortSignal.any([signal, over.signal]) : over.signal
   const readers = urls.map((url) => ({ url, notBeforeMs: 0 }))
   let reader = readers[0]
@@ -447,20 +454,26 @@ async function * run ({ urls, from, signal, onRetry, onWaiting, ...how }, over) 
   let isQuiet = false
   /** Feeds that have no items yet; '' is the only one. @type {Set<string>} */
   const waiting = new Set()
+  // the only feed was waited for, and it may begin while there is no connection
+  let isFirst = false
   try {
     while (!ended.aborted) {
       let lost
-      for await (const received of eventsOf(reader.url, { ...how, position }, ended)) {
+      /** @type {string} */
+      const where = isFirst && position === null ? wholePath : path
+      for await (const received of eventsOf(reader.url, { ...how, path: where, position }, ended)) {
         if (ended.aborted) return
         lost = received.lost
         retryMs = received.retry ?? retryMs
         for (const feed of received.waiting ?? []) {
           if (!waiting.has(feed)) onWaiting(feed || undefined)
           waiting.add(feed)
+          isFirst ||= feed === ''
         }
         if (received.event) waiting.delete(received.event.feed ?? '')
         if (typeof received.id === 'string') position = received.id || null
         else if (received.event?.event === 'reset') position = null
+        if (position !== null) isFirst = false
         if (received.event || received.id || received.waiting) {
           failures = 0
           isQuiet = true

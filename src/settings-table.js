@@ -119,7 +119,7 @@ export const SETTINGS = Object.freeze([
   ...group('Input', ['writer'], [
     row('source', 'Source of the items: positions of buses, numbered values as in the lab, or standard input',
       { default: 'buses', check: oneOf('buses', 'synthetic', 'stdin') }),
-    row('file', 'File to read items from; input that begins as gzip does is decompressed', { default: null, check: readableFile }),
+    row('file', 'File to read items from', { default: null, check: readableFile }),
     row('format', 'Format of the file or of standard input', { default: 'ndjson', check: oneOf('ndjson', 'csv', 'json') }),
     row('itemsField', 'Field of the document that holds the array of items (format json)', { default: null, check: FIELD }),
     row('idField', 'Field that holds the id', { default: 'id', check: FIELD }),

@@ -53,7 +53,7 @@ export function createRecordSource ({ settings, log, streams }) {
       const append = createAppend({ feed, settings, clock, log, refuse })
       const input = file === null ? streams.stdin : createReadStream(file)
       const ending = endingOf(duration && duration * 1000, signal)
-      const options = { format, itemsField, isGzip: file !== null && file.endsWith('.gz'), signal: ending.signal }
+      const options = { format, itemsField, signal: ending.signal }
       let left = settings.items ?? Infinity
       let isEmpty = true
       try {

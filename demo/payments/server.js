@@ -12,12 +12,10 @@
  *   isDown: boolean, callbacks: number, callbackAfterMs: number }} Faults `captureDeclineRate`: the issuer refuses to capture what it has
  *   authorized; `silentRate`: effects without a reply; `callbacks` of each change
  */
-import { once } from 'node:events'
 import { closeSync, existsSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs'
-import { Agent as HttpAgent, request as requestHttp } from 'node:http'
-import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SettingsInvalid } from '../../src/errors.js'
+import { createHttpClient } from '../../src/http-client.js'
 import { MAX_ORDERS, signatureOf } from '../../src/systems/orders/index.js'
 import { createLocalService } from '../local/service.js'
 
@@ -232,22 +230,15 @@ function createCallbacks ({ url, secret, log }) {
   /** Those of the next request; by how often a change is said, because each time has a request of its own. @type {Change[][]} */
   const due = []
   let isClosed = false
-  const isSecure = url?.startsWith('https:') ?? false
-  const agent = new (isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true })
-  const request = isSecure ? requestHttps : requestHttp
+  const client = url === null ? null : createHttpClient({ url, timeoutMs: TIMEOUT_MS })
 
   /** @param {string} body */
   async function send (body) {
     const seconds = Math.floor(Date.now() / 1000)
     /** @type {Record<string, string>} */
     const signature = secret === null ? {} : { 'payment-signature': signatureOf(secret, body, seconds) }
-    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...signature }
-    const sent = request(String(url), { method: 'POST', agent, headers, timeout: TIMEOUT_MS })
-    sent.once('timeout', () => sent.destroy(new Error('no reply in time')))
-    sent.end(body)
-    const [reply] = await once(sent, 'response')
-    reply.resume()
-    if (reply.statusCode >= 300) throw new Error(`status ${reply.statusCode}`)
+    const reply = await client?.call('POST', null, { body, headers: { 'content-type': 'application/json', ...signature } })
+    if (Number(reply?.status) >= 300) throw new Error(`status ${reply?.status}`)
   }
 
   /** @param {number} ms @param {() => void} run */
@@ -288,7 +279,7 @@ function createCallbacks ({ url, secret, log }) {
     close () {
       isClosed = true
       for (const timer of timers) clearTimeout(timer)
-      agent.destroy()
+      client?.close()
     }
   }
 }

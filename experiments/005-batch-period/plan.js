@@ -33,10 +33,6 @@ export default {
   seconds: 6,
   warmUpSeconds: 2.7,
   rounds: 5,
-  counted: {
-    without: ['every 1.5 s (same burst)', 'every 2 s (same burst)'],
-    why: 'these arms differ in what a second costs, which a count leaves out'
-  },
   measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'primaryCpuPercent', 'replicaCpuPercent', 'commandsPerItem',
     'behindMsP99', 'itemsPerSecond'],
   differs: [

@@ -1,16 +1,14 @@
 /**
- * 008: see README.md. Batches hold 1,000 items in every arm. MSETEX is there from Valkey 9.1 on, functions from Redis 7.0
- * on; on Redis 6.2 only what the published verdict spoke of is measured. Values of 126 bytes are those that the Lua of
- * Redis 6.2 hashes worst.
+ * 008: see README.md. Batches hold 1,000 items in every arm. MSETEX is there from Valkey 9.1 on. Values of 126 bytes are those that the Lua
+ * of Redis 6.2 hashes worst.
  */
 export default {
   title: 'Lua or plain commands?',
-  question: 'What does a batch cost as plain commands, as MSETEX, as a script or a function, and as a script for each item?',
+  question: 'What does a batch cost as plain commands, as MSETEX, as a script, and as a script for each item?',
   baseline: 'pipelined-commands',
   ceiling: 'blob',
   arms: {
     'pipelined-commands': { load: 'pipelined-commands' },
-    'multi-commands': { load: 'multi-commands' },
     msetex: { load: 'msetex' },
     'script-per-batch': { load: 'script-per-batch' },
     'script-per-batch (126 bytes)': {
@@ -18,17 +16,14 @@ export default {
       settings: { valueBytes: 126 },
       note: 'two bytes shorter: in Redis 6.2 the records of a batch then share two to four hashes in Lua'
     },
-    'function-per-batch': { load: 'function-per-batch' },
     'script-per-item': { load: 'script-per-item' },
     blob: { load: 'blob' }
   },
   labels: {
     'pipelined-commands': 'plain commands',
-    'multi-commands': 'the same in MULTI',
     msetex: 'MSETEX',
     'script-per-batch': 'a script per batch',
     'script-per-batch (126 bytes)': 'a script, 126 bytes each',
-    'function-per-batch': 'a function per batch',
     'script-per-item': 'a script per item',
     blob: 'bare bytes'
   },
@@ -37,8 +32,8 @@ export default {
   },
   levels: {
     'valkey 9.1': { engine: 'valkey 9.1', without: ['script-per-batch (126 bytes)'] },
-    'redis 7.0': { engine: 'redis 7.0', without: ['msetex', 'multi-commands'] },
-    'redis 6.2': { engine: 'redis 6.2', without: ['msetex', 'multi-commands', 'function-per-batch'] }
+    'redis 7.0': { engine: 'redis 7.0', without: ['msetex'] },
+    'redis 6.2': { engine: 'redis 6.2', without: ['msetex'] }
   },
   fixed: { rate: 20_000, ids: 14_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
   seconds: 2.5,
@@ -54,10 +49,8 @@ export default {
     { arm: 'script-per-batch', against: 'pipelined-commands', direction: 'more' },
     { arm: 'script-per-item', against: 'pipelined-commands', direction: 'more' },
     { arm: 'msetex', against: 'pipelined-commands', direction: 'less' },
-    { arm: 'multi-commands', against: 'pipelined-commands', direction: 'more' },
     { arm: 'script-per-batch (126 bytes)', against: 'script-per-batch', direction: 'more', level: 'redis 6.2' },
     { arm: 'script-per-batch (126 bytes)', against: 'script-per-batch', direction: 'same', level: 'redis 7.0' },
-    { arm: 'function-per-batch', against: 'script-per-batch', direction: 'same' },
     { arm: 'blob', against: 'pipelined-commands', direction: 'less' }
   ],
   notControlled: [

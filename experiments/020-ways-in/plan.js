@@ -40,10 +40,6 @@ export default {
   seconds: 2,
   warmUpSeconds: 0.9,
   rounds: 5,
-  counted: {
-    without: ['ack replica', 'gateway (1000 a request)', 'gateway (100 a request)'],
-    why: 'requests of the gateway become batches by time, and a slow replica splits the batches of ack replica'
-  },
   measures: ['itemsPerSecond', 'flushMsP50', 'flushMsP99', 'primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem',
     'generatorCpuMicrosPerItem', 'commandsPerItem', 'behindMsP99'],
   differs: [

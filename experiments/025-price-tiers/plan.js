@@ -63,7 +63,7 @@ export default {
     'owner killed': { contention: { driver: 'prices', hot: 100, medium: 80, cold: 40, kills: true }, without: OF_T1 },
     '10,000 symbols': {
       contention: {
-        driver: 'prices', hot: 100, medium: 80, cold: 40, lots: 10_000, skew: 'zipf', tiers: 'hot=0.5/1/6,medium=2/4/20,cold=60/120/360'
+        driver: 'prices', hot: 100, medium: 80, cold: 40, lots: 10_000, tiers: 'hot=0.5/1/6,medium=2/4/20,cold=60/120/360'
       },
       without: OF_T1
     }

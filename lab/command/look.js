@@ -1,5 +1,5 @@
 /**
- * Actions on plans and results that measure nothing: list, check, compare, draw.
+ * Actions on plans and results that measure nothing: list, check, draw.
  */
 import { readFile } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
@@ -11,7 +11,6 @@ import { readStudies, sourceOf } from '../plan/published.js'
 import { statementsOf, withCounts, withStatements } from '../report/statements.js'
 import { findExperiment, listExperiments } from '../plan/catalog.js'
 import { checkResult } from '../analysis/check.js'
-import { compareResults } from '../analysis/compare.js'
 import { checkHistory, readHistory } from '../systems/auctions/history.js'
 import { checkSale } from '../systems/sales/history.js'
 import { checkOrders } from '../systems/orders/history.js'
@@ -97,17 +96,6 @@ const CHECKED = Object.freeze({
   }
 })
 
-/** @param {Parts} _parts @param {string[]} files @returns {Promise<number>} */
-export async function compare (_parts, files) {
-  if (files.length !== 2) {
-    throw new FreshetError('RESULT_INVALID',
-      `compare: ${files.length} ${files.length === 1 ? 'result' : 'results'} given; expected two: files, or experiments for their newest`)
-  }
-  const [a, b] = await Promise.all(files.map(fileOf))
-  print(compareResults({ name: shown(a), result: await readResult(a) }, { name: shown(b), result: await readResult(b) }))
-  return 0
-}
-
 /** @param {Parts} parts @param {string[]} names @returns {Promise<number>} */
 export async function draw ({ table }, names) {
   const experiments = names.length
@@ -132,7 +120,8 @@ export async function writeStatements (experiments) {
   const studies = await readStudies(EXPERIMENTS)
   for (const { folder, number } of experiments) {
     const those = judged.filter(({ statement }) => statement.experiment === number)
-    const { page, beside } = statementsOf(those, sourceOf(studies, number), await readFile(join(folder, 'README.md'), 'utf8'))
+    const text = await readFile(join(folder, 'README.md'), 'utf8').catch(() => '')
+    const { page, beside } = statementsOf(those, sourceOf(studies, number), text)
     await rewritten(join(folder, 'README.md'), (text) => withStatements(text, page))
     await rewritten(join(folder, 'statements.md'), (text) => withStatements(text, beside))
   }

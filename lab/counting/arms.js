@@ -4,11 +4,13 @@
  *
  * @typedef {import('./count.js').Load} Load
  * @typedef {{ itemsPerBatch: number, callsPerUnit: Record<string, number>, commandsPerUnit: number }} Window what the arm did in its window
- * @typedef {{ unit: 'item' | 'decision' | 'reply', node: 'primary' | 'replica', load: Load }} CountedArm
+ * @typedef {{ unit: 'item' | 'decision' | 'reply', node: 'primary' | 'replica', batches?: number, load: Load }} CountedArm `batches` that
+ *   a flush of `load.batchUnits` becomes, by default one
  */
 import { median } from 'simple-statistics'
 import { FreshetError } from '../errors.js'
 import { loadNamed, partsAt } from '../plan/cells.js'
+import { ackOf, stripesOf } from '../../src/pipeline/index.js'
 import { LOADS } from '../loads/index.js'
 import { ASK_RANGE } from '../serving/plan.js'
 import { limitIn } from '../serving/responses.js'
@@ -26,6 +28,8 @@ const MOST_REPEATED = 20_000
 const MOST_IDS = 100_000
 const SMALL = 20
 const LEAST = 5
+/** of the library */
+const MOST_OF_BATCH = 1000
 /** Rules of systems, by technique of a plan, that decide in calls. */
 const RULES = Object.freeze(/** @type {Record<string, string>} */ ({
   max: 'max', bounded: 'bounded', seat: 'hall', lua: 'max', function: 'max', batched: 'max'
@@ -35,15 +39,19 @@ const CALLS = ['evalsha', 'fcall']
 /** @param {string} why */
 const cannot = (why) => new FreshetError('COUNT_FAILED', `is not counted: ${why}`)
 
-/** What was called on a node, of a sample. @param {import('../run/sample.js').Sample} sample @param {string} name */
-const callsOn = (sample, name) => sample.nodes[0]?.calls?.[name] ?? 0
+/** Of a cluster, too. @param {import('../run/sample.js').Sample} sample */
+export const primariesOf = ({ nodes }) => nodes.filter(({ role }, i) => role === 'primary' || i === 0)
+
+/** What was called on the primaries of a sample. @param {import('../run/sample.js').Sample} sample @param {string} name */
+const callsOn = (sample, name) => primariesOf(sample).reduce((sum, { calls }) => sum + (calls?.[name] ?? 0), 0)
 
 /**
  * What an arm did in the windows of a result, as medians.
  * @param {import('../run/sample.js').Sample[]} samples valid ones of the arm @param {CountedArm['unit']} unit
+ * @param {string} [load] a batch of the gateway is a request, of which the server knows nothing
  * @returns {Window | null} null = there is none, or one without calls
  */
-export function windowOf (samples, unit) {
+export function windowOf (samples, unit, load) {
   const those = samples.filter(({ items, nodes }) => items > 0 && nodes[0]?.calls)
   if (those.length === 0) return null
   const middle = (/** @type {(sample: import('../run/sample.js').Sample) => number} */ of) => median(those.map(of))
@@ -58,14 +66,14 @@ export function windowOf (samples, unit) {
       callsPerUnit
     }
   }
-  const names = [...new Set(those.flatMap(({ nodes }) => Object.keys(nodes[0].calls)))]
+  const names = [...new Set(those.flatMap(({ nodes }) => nodes.flatMap(({ calls }) => Object.keys(calls ?? {}))))]
   const calls = (/** @type {import('../run/sample.js').Sample} */ sample) => CALLS.reduce((sum, name) => sum + callsOn(sample, name), 0)
   return {
     itemsPerBatch: middle((sample) => unit === 'decision'
       // every accepted command of a call is stored by a SET
       ? Math.max(sample.items, callsOn(sample, 'set')) / calls(sample)
-      : sample.items / sample.batches),
-    commandsPerUnit: middle(({ items, nodes }) => nodes[0].commands / items),
+      : sample.items / (load === 'gateway' ? callsOn(sample, 'zadd') : sample.batches)),
+    commandsPerUnit: middle((sample) => primariesOf(sample).reduce((sum, { commands }) => sum + commands, 0) / sample.items),
     callsPerUnit: Object.fromEntries(names.map((name) => [name, middle((sample) => callsOn(sample, name) / sample.items)]))
   }
 }
@@ -84,26 +92,27 @@ export function unitAt (plan, cell) {
  */
 export function countedArm (plan, cell, settings, window) {
   const { load, serving, contention, servers } = partsAt(plan, cell)
-  if (servers && servers !== 'pair') throw cannot(`it needs servers of the form ${servers}; a count has a primary and a replica`)
+  const form = formAt(plan, servers, settings)
   if (contention) return decisionArm(contention, window)
   if (serving) return readingArm(serving, settings, window)
-  if (load === 'gateway') throw cannot('requests of the gateway become batches by time')
-  const isLibrary = load === 'writer' || load === 'library'
+  const isLibrary = ['writer', 'library', 'gateway'].includes(load)
   if (!isLibrary && !Object.hasOwn(LOADS, load)) throw cannot(`there is no load ${load}`)
-  const { ids: wanted, partitions = 1, batchItems = 1000 } = /** @type {Record<string, any>} */ ({ ...settings, ...loadNamed(load).always })
+  const { ids: wanted, batchItems = 1000 } = /** @type {Record<string, any>} */ ({ ...settings, ...loadNamed(load).always })
   const ids = wanted > MOST_IDS ? wanted : Math.min(wanted, MOST_REPEATED)
-  const ofBatch = Math.max(1, Math.round(window?.itemsPerBatch ?? batchItems))
-  const batchUnits = ofBatch * (isLibrary ? partitions : 1)
+  const ofBatch = Math.min(MOST_OF_BATCH, window?.itemsPerBatch ?? batchItems)
+  const batches = isLibrary ? batchesOfFlush(settings, window) : 1
+  const batchUnits = Math.max(1, Math.round(ofBatch * batches))
   const small = ids > MOST_IDS ? SMALL : Math.ceil(1.05 * ids / batchUnits) + LEAST
   // of what costs so little, what a server does by the second would be a part
   const isCheap = load === 'blob' || (isLibrary && settings.layout === 'segments')
   // one writer has the ids of all
-  const given = { ...settings, ids, writers: 1, batchItems: ofBatch, wholeBatches: true }
+  const given = { ...settings, ids, writers: 1, batchItems: batches > 1 ? MOST_OF_BATCH : batchUnits, wholeBatches: true }
   return {
     unit: 'item',
     node: 'primary',
+    batches,
     load: {
-      form: 'pair',
+      form,
       batchUnits,
       small,
       large: small + Math.max(LEAST, Math.ceil((isCheap ? CHEAP_ITEMS : ITEMS) / batchUnits)),
@@ -112,6 +121,27 @@ export function countedArm (plan, cell, settings, window) {
         : openOwnLoad(load, given)
     }
   }
+}
+
+/**
+ * A plan with clusters is counted without replicas: the cluster of a count has one primary, and no other node.
+ * @param {import('../plan/index.js').Plan} plan @param {string | null} servers @param {Record<string, any>} settings
+ * @returns {'pair' | 'primary' | 'cluster'}
+ */
+function formAt ({ arms }, servers, { partitions = 1 }) {
+  if (servers === 'cluster' && partitions === 1) return 'cluster'
+  if (servers && servers !== 'pair') throw cannot(`it needs servers of the form ${servers}; a count has one primary`)
+  return Object.values(arms).some((arm) => arm.servers === 'cluster') ? 'primary' : 'pair'
+}
+
+/**
+ * Batches that a flush of the library becomes: one for each connection of each partition, and where these wait for replicas, as many as
+ * share a WAIT.
+ * @param {Record<string, any>} settings @param {Window | null} window
+ */
+function batchesOfFlush ({ partitions = 1, ack = 'primary' }, window) {
+  const waits = (window?.callsPerUnit.wait ?? 0) * (window?.itemsPerBatch ?? 0)
+  return partitions * stripesOf(ackOf(ack), partitions) * (waits > 0 ? Math.max(1, Math.round(1 / waits)) : 1)
 }
 
 /** @param {import('../systems/plan.js').Contention} contention @param {Window | null} window @returns {CountedArm} */

@@ -16,10 +16,11 @@ import { partsAt } from '../plan/cells.js'
 /** of a count and its window, in items a batch and in the share of each command that items are sent with */
 const LIMIT = 0.02
 /**
- * Commands that writers also send once a second, and how many of a batch are only those: leases and figures; trimming, which is a script.
+ * Commands that writers also send once a second, and how many of a batch are only those: leases and figures; trimming, which is a script;
+ * attempts to do without the script.
  * @type {Readonly<Record<string, number>>}
  */
-const UPKEEP = Object.freeze({ set: 0.5, sadd: 0.5, hset: 0.5, evalsha: 0.03, exec: 0.03 })
+const UPKEEP = Object.freeze({ set: 0.5, sadd: 0.5, hset: 0.5, evalsha: 0.03, exec: 0.03, watch: 0.03 })
 /** What replies are read with. */
 export const READS = Object.freeze(['zrevrangebyscore', 'zrangebyscore', 'zrevrange', 'xrevrange', 'xrange', 'mget'])
 /** What makes a form of writing: other commands are about times, leases and figures. */
@@ -33,14 +34,14 @@ const WITH_ZADD = Object.freeze(['watch', 'msetex', 'mset', 'set', 'setex', 'eva
  * @param {Window | null} window
  */
 export const isScripted = (window) => window !== null && window.callsPerUnit.evalsha > 0 &&
-  (window.callsPerUnit.watch ?? 0) * window.itemsPerBatch <= LIMIT
+  (window.callsPerUnit.watch ?? 0) * window.itemsPerBatch <= UPKEEP.watch
 
-/** @param {string} unit @param {Record<string, number>} calls of the count */
-function formsOf (unit, calls) {
+/** @param {string} unit @param {Record<string, number>} calls of the count @param {Window} window */
+function formsOf (unit, calls, window) {
   if (unit === 'reply') return READS
   if (!(calls.zadd > 0)) return WRITES
-  // windows from before the log of arrivals have no entry beside ZADD, and no transaction of the two alone
-  const isAlone = WITH_ZADD.every((name) => (calls[name] ?? 0) < calls.zadd / 2)
+  // windows from before the log of arrivals have no entry beside ZADD, and no transaction of the two alone, nor of script and entry
+  const isAlone = isScripted(window) || WITH_ZADD.every((name) => (calls[name] ?? 0) < calls.zadd / 2)
   return WRITES.filter((name) => name !== 'xadd' && (name !== 'exec' || !isAlone))
 }
 
@@ -55,7 +56,7 @@ export function differencesOf ({ node, unit, itemsPerBatch, isShared = false }, 
   const size = unit === 'reply' || !isOff(itemsPerBatch, window.itemsPerBatch)
     ? []
     : [`${number(itemsPerBatch)} ${unit}s a batch, ${number(window.itemsPerBatch)} in the window`]
-  const names = formsOf(unit, node.calls)
+  const names = formsOf(unit, node.calls, window)
   const perBatch = Object.fromEntries(names.map((name) => [name, (node.calls[name] ?? 0) * itemsPerBatch]))
   const inWindow = isShared ? repliesOf(perBatch, window) : unit === 'reply' ? 1 : batchesOf(perBatch, window)
   const forms = names.flatMap((name) => {
@@ -69,13 +70,15 @@ export function differencesOf ({ node, unit, itemsPerBatch, isShared = false }, 
 
 /**
  * Units of a batch in the window by the server's own counters, which begin and end a little apart from those of the load: from the command
- * that a batch sends once.
+ * that a batch sends once, or else fewest times.
  * @param {Record<string, number>} perBatch @param {Window} window
  */
 function batchesOf (perBatch, { callsPerUnit, itemsPerBatch }) {
   // every batch sends it, whatever its form: of several, the one that the window has most of
-  const [name] = Object.keys(perBatch).filter((one) => callsPerUnit[one] > 0 && Math.abs(perBatch[one] - 1) <= LIMIT)
-    .sort((a, b) => callsPerUnit[b] - callsPerUnit[a])
+  const timesOf = (/** @type {string} */ one) => Math.round(perBatch[one])
+  const [name] = Object.keys(perBatch)
+    .filter((one) => callsPerUnit[one] > 0 && timesOf(one) > 0 && Math.abs(perBatch[one] - timesOf(one)) <= LIMIT)
+    .sort((a, b) => timesOf(a) - timesOf(b) || callsPerUnit[b] - callsPerUnit[a])
   return name === undefined ? itemsPerBatch : perBatch[name] / callsPerUnit[name]
 }
 
@@ -93,7 +96,10 @@ const number = (n) => n >= 100 ? String(Math.round(n)) : String(Number(n.toPreci
 
 /** the node whose instructions stand for a measure of CPU time @type {Readonly<Record<string, 'primary' | 'replica'>>} */
 const NODE_OF = Object.freeze({
-  primaryCpuMicrosPerItem: 'primary', replicaCpuMicrosPerItem: 'replica', replicaCpuMicrosPerItemRead: 'replica'
+  primaryCpuMicrosPerItem: 'primary',
+  primariesCpuMicrosPerItem: 'primary',
+  replicaCpuMicrosPerItem: 'replica',
+  replicaCpuMicrosPerItemRead: 'replica'
 })
 
 /** Counts of one load differ by less: where the levels of skip lists are fixed (generator.js), and elsewhere. */

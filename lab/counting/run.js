@@ -13,7 +13,7 @@ import { partsAt, settled } from '../plan/cells.js'
 import { commitOf } from '../run/machine.js'
 import { sourceDigest } from '../run/source.js'
 import { engineName } from '../servers/engines.js'
-import { countedArm, unitAt, windowOf } from './arms.js'
+import { countedArm, primariesOf, unitAt, windowOf } from './arms.js'
 import { differencesOf } from './compare.js'
 import { count, countIdle } from './count.js'
 import { keyOf } from './valgrind.js'
@@ -45,9 +45,11 @@ export async function countPlan ({ plan, arms, result, resultFile, root, folder,
     const cell = { level, arm: aaOf ?? arm }
     const samples = (/** @type {string} */ of) => groups.find((group) => group.level === level && group.arm === of)?.valid ?? []
     const unit = unitAt(plan, cell)
-    const window = windowOf(samples(cell.arm), unit)
-    const cpuOf = (/** @type {string} */ of) =>
-      samples(of).map(({ nodes }) => nodes[0]?.cpuMicrosPerItem ?? null).filter((value) => value !== null)
+    const window = windowOf(samples(cell.arm), unit, partsAt(plan, cell).load)
+    const cpuOf = (/** @type {string} */ of) => samples(of).flatMap((sample) => {
+      const each = primariesOf(sample).map(({ cpuMicrosPerItem }) => cpuMicrosPerItem)
+      return each.includes(null) ? [] : each.reduce((/** @type {number} */ sum, one) => sum + Number(one), 0)
+    })
     const { ratio, low, high } = ratioOfMedians(cpuOf(cell.arm), cpuOf(plan.baseline))
     const base = {
       level,
@@ -63,7 +65,7 @@ export async function countPlan ({ plan, arms, result, resultFile, root, folder,
       // its default has changed since some results
       const { late: _, ...measured } = result?.effective?.[level]?.[cell.arm] ?? {}
       const settings = settled(name, { ...measured, ...planned })
-      const { load, node } = countedArm(plan, cell, settings, window)
+      const { load, node, batches: ofFlush = 1 } = countedArm(plan, cell, settings, window)
       const { program, ...found } = await engineOf(engine)
       keys[engineName(found)] ??= await keyOf(program)
       const place = { program, engine: engineName(found), folder }
@@ -71,7 +73,7 @@ export async function countPlan ({ plan, arms, result, resultFile, root, folder,
       idle[kind] ??= await countIdle(load, place)
       const { nodes, units, batches } = await count(load, place, { idlePerSecond: idle[kind] })
       const counted = /** @type {import('./count.js').PerUnit} */ (nodes.find(({ role }) => role === node))
-      const itemsPerBatch = unit === 'item' ? load.batchUnits / (settings.partitions ?? 1) : load.batchUnits
+      const itemsPerBatch = load.batchUnits / ofFlush
       const invalid = differencesOf({ node: counted, unit, itemsPerBatch, isShared: serving?.by === 'reader' }, window)
       cells.push({ ...base, batchUnits: units / batches, units, nodes: unit === 'reply' ? [counted] : nodes, invalid, error: null })
     } catch (error) {

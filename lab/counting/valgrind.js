@@ -23,11 +23,14 @@ const CACHEGRIND = [
   '--tool=cachegrind', '--cache-sim=no', '--branch-sim=no', '--cachegrind-out-file=/dev/null', '--child-silent-after-fork=yes'
 ]
 const STEADY = [
-  '--hz 1', '--dynamic-hz no', '--activerehashing no', '--io-threads 1', '--enable-debug-command local',
-  "--client-output-buffer-limit 'replica 0 0 0'", '--repl-timeout 600', '--repl-ping-replica-period 600', '--latency-monitor-threshold 0',
+  '--hz 1', '--dynamic-hz no', '--activerehashing no', '--io-threads 1',
+  '--repl-timeout 600', '--repl-ping-replica-period 600', '--latency-monitor-threshold 0',
   '--slowlog-log-slower-than -1'
 ]
 const SEED = '--hash-seed 0123456789abcdef'
+/** Before 7.0 a list is several words, and DEBUG is always allowed. */
+const SINCE_7 = Object.freeze(["--client-output-buffer-limit 'replica 0 0 0'", '--enable-debug-command local'])
+const BEFORE_7 = Object.freeze(['--client-output-buffer-limit replica 0 0 0'])
 const REFS = /I\s+refs:\s+([\d,]+)/
 
 /**
@@ -58,7 +61,7 @@ export const hasSeed = (engine) => /^valkey (9\.[1-9]|[1-9]\d)/.test(engine)
  */
 export async function wrapProgram ({ program, engine, folder }) {
   const file = join(folder, 'counted-server')
-  const args = [...STEADY, ...(hasSeed(engine) ? [SEED] : [])].join(' ')
+  const args = [...STEADY, ...(/^redis [1-6]\./.test(engine) ? BEFORE_7 : SINCE_7), ...(hasSeed(engine) ? [SEED] : [])].join(' ')
   await writeFile(file, `#!/bin/sh\nexport GLIBC_TUNABLES=${TUNABLES}\n` +
     `exec setarch -R valgrind ${CACHEGRIND.join(' ')} --log-file='${folder}/refs.%p' '${program}' "$@" ${args}\n`)
   await chmod(file, 0o755)

@@ -4,20 +4,18 @@
  * that only the server's work differs:
  *
  *     pipelined-commands   SET item:<id> record PX ttl, n times; ZADD ids score <id> ...        not atomic
- *     multi-commands       the same between MULTI and EXEC
  *     msetex               MULTI; MSETEX n item:<id> record ... PX ttl; ZADD; EXEC
  *     script-per-batch     EVALSHA with all item keys, scores and records (lua/append-batch.lua)
  *     script-per-item      EVALSHA, n times (lua/append-item.lua)                               atomic for each item
- *     function-per-batch   FCALL of the body of script-per-batch
  *     newest-script        EVALSHA of the layout's own script, which compares each item (experiment 024)
  *
- * The layout's own batch (src/layouts/ids-batch.js) is like msetex, or multi-commands where the server lacks MSETEX, and also
+ * The layout's own batch (src/layouts/ids-batch.js) is like msetex, or the same of SETs where the server lacks MSETEX, and also
  * sets the expiry of the sorted set; with `--late newest` it is like newest-script, or watched before (src/layouts/ids-append.js).
  */
 import { FreshetError } from '../errors.js'
 import { argument, command, wholeCommand } from '../../src/layouts/index.js'
 import { capabilities, readScript } from '../../src/store/index.js'
-import { loadFunction, loadScript } from './scripts.js'
+import { loadScript } from './scripts.js'
 
 const MULTI = wholeCommand('MULTI')
 const EXEC = wholeCommand('EXEC')
@@ -30,8 +28,7 @@ const NOTHING = Buffer.alloc(0)
 /**
  * @typedef {object} Form
  * @property {string} does
- * @property {(connection: Connection, library: string) => Promise<string>} [prepare] returns the digest or function to call
- * @property {(connection: Connection, library: string) => Promise<unknown>} [leave] undoes `prepare`
+ * @property {(connection: Connection) => Promise<string>} [prepare] returns the digest of the script to call
  * @property {boolean} [compares] as of a load (index.js)
  * @property {(encoder: Encoder, name: string) => { items: (item: Item) => void, members: (item: Item) => void,
  *   frame: (count: number) => { head: Buffer, middle: Buffer, tail: Buffer, replies: number } }} encode a batch is head, the `items` part
@@ -72,15 +69,15 @@ async function needMsetex (connection) {
     `the server at ${connection.address} has no MSETEX, or its user may not use it; this load needs Valkey 9.1 or Redis 8.4, or later`)
 }
 
-/** @type {(call: 'EVALSHA' | 'FCALL') => Form['encode']} */
-const encodeBatchCall = (call) => ({ key, recordOfMember, score, idsKey, prefixBytes, ttlMs }, name) => ({
+/** @type {Form['encode']} */
+const encodeBatchCall = ({ key, recordOfMember, score, idsKey, prefixBytes, ttlMs }, name) => ({
   items: key,
   members (item) {
     score(item)
     recordOfMember(item)
   },
   frame: (count) => ({
-    head: command(6 + 3 * count, call, name, count + 1, idsKey),
+    head: command(6 + 3 * count, 'EVALSHA', name, count + 1, idsKey),
     middle: Buffer.from(argument(prefixBytes) + argument(ttlMs)),
     tail: NOTHING,
     replies: 1
@@ -90,13 +87,6 @@ const encodeBatchCall = (call) => ({ key, recordOfMember, score, idsKey, prefixB
 /** @type {Readonly<Record<string, Form>>} */
 export const APPEND_FORMS = Object.freeze({
   'pipelined-commands': { does: 'a SET for each item and one ZADD, pipelined; no transaction', encode: encodeSets },
-  'multi-commands': {
-    does: 'a SET for each item and one ZADD, between MULTI and EXEC',
-    encode (encoder, name) {
-      const { frame, ...parts } = encodeSets(encoder, name)
-      return { ...parts, frame: (count) => ({ ...frame(count), head: MULTI, tail: EXEC, replies: count + 3 }) }
-    }
-  },
   msetex: {
     does: 'one MSETEX and one ZADD, between MULTI and EXEC',
     prepare: needMsetex,
@@ -105,13 +95,13 @@ export const APPEND_FORMS = Object.freeze({
   'script-per-batch': {
     does: 'one EVALSHA with all items',
     prepare: (connection) => loadScript(connection, 'append-batch'),
-    encode: encodeBatchCall('EVALSHA')
+    encode: encodeBatchCall
   },
   'newest-script': {
     does: 'one EVALSHA of append-newest.lua with all items',
     compares: true,
     async prepare (connection) {
-      await needMsetex(connection, 'newest-script')
+      await needMsetex(connection)
       const { body, sha } = readScript('append-newest')
       await connection.send('SCRIPT', 'LOAD', body)
       return sha
@@ -149,14 +139,5 @@ export const APPEND_FORMS = Object.freeze({
         frame: (count) => ({ head: NOTHING, middle: NOTHING, tail: NOTHING, replies: count })
       }
     }
-  },
-  'function-per-batch': {
-    does: 'one FCALL of a function with all items',
-    async prepare (connection, library) {
-      await loadFunction(connection, 'append-batch', library)
-      return library
-    },
-    leave: (connection, library) => connection.send('FUNCTION', 'DELETE', library),
-    encode: encodeBatchCall('FCALL')
   }
 })

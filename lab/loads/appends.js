@@ -7,7 +7,6 @@ import { RECORD_HEAD_BYTES, writeRecordHead } from '../../src/item/index.js'
 import { expiryMs, onlyKey } from '../../src/feeds/index.js'
 import { argument, command, createScoreText, Wire } from '../../src/layouts/index.js'
 import { openConnection } from '../../src/store/index.js'
-import { librariesOf } from '../servers/query.js'
 import { LOST_AFTER_MS, driveBatches } from './drive.js'
 
 const SET = command(5, 'SET')
@@ -72,15 +71,14 @@ function createEncoder (items, members, { key, ttlMs }) {
  * @returns {Promise<import('./index.js').Opened>}
  */
 export async function openAppends (form, parts) {
-  const { settings, redisUrl, index } = parts
+  const { settings, redisUrl } = parts
   const key = onlyKey(settings.keyPrefix, settings.feed)
   const ttlMs = expiryMs(settings, settings.maxFutureMs)
   if (ttlMs === 0) throw new FreshetError('LOAD_FAILED', 'windowMs 0: items of this load need an expiry; expected a window above 0')
-  const library = `${librariesOf(settings.keyPrefix)}${process.pid}_${index}`
   const connection = await openConnection(redisUrl, { name: `freshet-load-${process.pid}`, deadlineMs: LOST_AFTER_MS })
   let name = ''
   try {
-    name = await form.prepare?.(connection, library) ?? ''
+    name = await form.prepare?.(connection) ?? ''
   } catch (error) {
     connection.close()
     throw error
@@ -118,9 +116,6 @@ export async function openAppends (form, parts) {
       spare.push(wires)
       return count
     },
-    async close () {
-      await form.leave?.(connection, library)
-      connection.close()
-    }
+    close: async () => connection.close()
   })
 }

@@ -1,7 +1,6 @@
-/** The scripts of the lab, also loadable as functions. They are not in lua/, because the product does not use them. */
+/** The scripts of the lab. They are not in lua/, because the product does not use them. */
 import { readFileSync, readdirSync } from 'node:fs'
 import { readScript } from '../../src/store/index.js'
-import { FreshetError } from '../errors.js'
 
 const FOLDER = new URL('./lua/', import.meta.url)
 /** by name @type {Readonly<Record<string, string>>} */
@@ -18,22 +17,4 @@ export async function loadScript (connection, name) {
   const { body, sha } = readScript(name, LAB_SCRIPTS)
   await connection.send('SCRIPT', 'LOAD', body)
   return sha
-}
-
-/**
- * Loads a script as a function, in a library of its own.
- * @param {Connection} connection @param {string} name of a file in lua/
- * @param {string} library name of the library and of the function; replaced if it exists
- * @throws {FreshetError} SERVER_REFUSED where the server has no functions
- */
-export async function loadFunction (connection, name, library) {
-  const body =
-    `#!lua name=${library}\nredis.register_function('${library}', function (KEYS, ARGV)\n${readScript(name, LAB_SCRIPTS).body}\nend)\n`
-  try {
-    await connection.send('FUNCTION', 'LOAD', 'REPLACE', body)
-  } catch (error) {
-    if (!/unknown command/i.test(error.message)) throw error
-    throw new FreshetError('SERVER_REFUSED',
-      `the server at ${connection.address} has no functions; this load needs Valkey, or Redis 7.0 or later`)
-  }
 }

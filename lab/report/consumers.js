@@ -18,7 +18,7 @@ export function consumersSection (analysis) {
     ? ''
     : 'CPU time of the servers with readers, less that without any, for each reader: % of a core of the primary and of all replicas ' +
       'together, and microseconds of all nodes for each item read. "Fill a core": so many readers take what writing leaves of a core, if ' +
-      'they all read the same node; calculated, not measured. A dash: no cost is shown.\n\n' +
+      'they all read the same node; calculated, not measured. A dash: no measurable cost.\n\n' +
       table(['arm', 'level', ...HEADS.map((head) => `>${head}`)], rows)
 }
 

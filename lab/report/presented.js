@@ -42,10 +42,11 @@ export function presented (result, current, counts = null) {
 /**
  * @template {Pick<Result, 'plan' | 'samples'>} Of
  * @param {Of} of under the names of today @param {Plan} current
- * @returns {Of} without arms and levels that went from the plan
+ * @returns {Of} without arms and levels that went from the plan; whole, if its baseline did
  */
 function withoutGone (of, current) {
   const { plan, samples } = of
+  if (!(plan.baseline in current.arms)) return of
   const left = (/** @type {'arms' | 'levels'} */ what) =>
     Object.fromEntries(Object.entries(plan[what]).filter(([name]) => name in current[what]))
   const [arms, levels] = /** @type {[Plan['arms'], Plan['levels']]} */ ([left('arms'), left('levels')])

@@ -71,7 +71,7 @@ export async function runExperiment ({
     const { engine, servers, ...parts } = partsAt(plan, { level: cell.level, arm: cell.aaOf ?? cell.arm })
     return measure({ ...cell, ...parts, settings }, {
       openServers: openServers(engine, servers),
-      rttMs: parts.contention?.rttMs ?? options.rttMs,
+      rttMs: options.rttMs,
       signal,
       writerCommand,
       readerCommand,

@@ -20,9 +20,6 @@ export function prefixOf (runId) {
   return `lab-${runId}:`
 }
 
-/** @param {string} keyPrefix @returns {string} prefix of all function libraries of a run; functions have no keys */
-export const librariesOf = (keyPrefix) => `freshet_lab_${keyPrefix.replace(/\W/g, '_')}`
-
 /** @param {string} url @param {{ deadlineMs?: number }} [options] reply timeout @returns {Promise<Connection>} */
 export const openNode = (url, { deadlineMs = DEADLINE_MS } = {}) => openConnection(url, { name: NAME, deadlineMs })
 

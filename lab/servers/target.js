@@ -13,7 +13,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
 import { figuresIn, readInfo, replicaUrls as urlsOfReplicas } from '../../src/store/index.js'
-import { queryAll, queryNode, librariesOf, newRunId, prefixOf } from './query.js'
+import { queryAll, queryNode, newRunId, prefixOf } from './query.js'
 import { LAB_PREFIX, lacking } from './commands.js'
 import { untilQuiet } from './figures.js'
 
@@ -160,10 +160,7 @@ async function assertEmpty (urls, prefix, deadlineMs) {
 async function clean (urls, prefix, deadlineMs) {
   for (let attempt = 1; ; attempt++) {
     try {
-      await queryNode(urls[0], async (connection) => {
-        await removeKeys(connection, prefix)
-        await removeLibraries(connection, prefix)
-      }, { deadlineMs })
+      await queryNode(urls[0], (connection) => removeKeys(connection, prefix), { deadlineMs })
       return await assertEmpty(urls, prefix, deadlineMs)
     } catch (error) {
       if (attempt === CLEANINGS || !RETRYABLE.includes(error.code)) {
@@ -180,18 +177,6 @@ async function removeKeys (connection, prefix) {
   for await (const keys of keysWith(connection, prefix)) {
     for (let at = 0; at < keys.length; at += UNLINK_KEYS) await connection.send('UNLINK', ...keys.slice(at, at + UNLINK_KEYS))
   }
-}
-
-/**
- * Libraries of a killed load. Without permission, or without functions, there are none.
- * @param {Connection} connection @param {string} prefix
- */
-async function removeLibraries (connection, prefix) {
-  const listed = await connection.send('FUNCTION', 'LIST', 'LIBRARYNAME', `${librariesOf(prefix)}*`).catch((error) => {
-    if (error.code === 'SERVER_REFUSED') return []
-    throw error
-  })
-  for (const [, name] of listed) await connection.send('FUNCTION', 'DELETE', name)
 }
 
 /**

@@ -14,10 +14,10 @@ export async function untilDue (dueMs, { now = () => performance.now(), signal }
 
 /**
  * Begins work at a constant rate, whatever becomes of what has begun.
- * @param {{ rate: number, seconds?: number, signal: AbortSignal }} how `rate`: 1/s; `seconds`: without it until it is aborted
+ * @param {{ rate: number, seconds: number, signal: AbortSignal }} how `rate`: 1/s
  * @param {(n: number, dueMs: number) => void} begin `dueMs` on the clock of `performance.now()`
  */
-export async function atRate ({ rate, seconds = Infinity, signal }, begin) {
+export async function atRate ({ rate, seconds, signal }, begin) {
   const startMs = performance.now()
   for (let n = 0; n < rate * seconds; n++) {
     const dueMs = startMs + n * 1000 / rate

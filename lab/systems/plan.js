@@ -1,14 +1,13 @@
 /**
- * What a plan says about systems. An arm names its technique, a level the users or the rate; both together make a load.
+ * What a plan says about systems. An arm names its technique, a level the users; both together make a load.
  *
- * @typedef {{ technique: string, users: number, thinkMs?: number, rate?: number, lots?: number, skew?: 'hot' | 'zipf', rttMs?: number,
+ * @typedef {{ technique: string, users: number, thinkMs?: number, rate?: number, lots?: number,
  *   driver?: 'direct' | 'http' | 'sale' | 'prices' | 'storm' | 'orders' | 'own' | 'cluster', replicas?: number, stock?: number,
  *   pool?: number, delayMs?: number, giveUp?: number, holdMs?: number, neighbour?: 'apart' | 'gateway' | 'shared', hot?: number,
  *   medium?: number, cold?: number, tiers?: string, dead?: number, uncached?: boolean, kills?: boolean,
  *   expiry?: 'soft' | 'hard', each?: number, gateways?: number, reads?: boolean, faults?: string, everywhere?: boolean,
- *   autoscaled?: boolean, ordersOnly?: boolean }} Contention `thinkMs`: mean wait of a user after a reply, 0 = none; `rate`: bids/s
- *   whatever the replies do;
- *   `lots`: auctions; `skew`: 90 % on one (default), or by Zipf's law; `driver`: direct (default), in the process of the load, http,
+ *   autoscaled?: boolean, ordersOnly?: boolean }} Contention `thinkMs`: mean wait of a user after a reply, 0 = none;
+ *   `lots`: auctions, by Zipf's law; `driver`: direct (default), in the process of the load, http,
  *   through `gateways` of the lab (1), or sale (sales/): the users come all at once, for `stock` units; `reads`: a user asks for the
  *   price before each bid; `pool`: connections to the database, `delayMs` of each statement; `giveUp`: share of those admitted who then
  *   do nothing, until `holdMs` have passed; `neighbour`: what serves 200 queries of the sale per second beside the burst
@@ -45,8 +44,6 @@ export const contentionShape = object(Object.fromEntries(Object.entries({
   thinkMs: number(0, 10_000),
   rate: integer(1, 100_000),
   lots: integer(1, 10_000),
-  skew: oneOf(['hot', 'zipf']),
-  rttMs: number(0, 1000),
   stock: integer(1, 10_000),
   pool: integer(1, 100),
   delayMs: number(0, 100),

@@ -32,7 +32,7 @@ const queriesFor = (queries, filter) => filter === null ? queries : filteredQuer
  */
 export const cursorsFor = (queries, feed, filter) => filter === null
   ? plainCursors(feed)
-  : queries.secret(feed).then((secret) => sealedCursors(feed, secret, filter))
+  : queries.secret(feed).then(({ secret }) => sealedCursors(feed, secret, filter))
 
 /** @param {string[] | null} ids of a query */
 export const bytesOfIds = (ids) => ids && ids.map((id) => Buffer.from(id))

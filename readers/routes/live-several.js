@@ -1,10 +1,9 @@
 /** Changes of several feeds, and of keys of systems, as one stream of server-sent events (src/push/several.js). */
-import { randomUUID } from 'node:crypto'
 import { FreshetError } from '../../src/errors.js'
 import { FEED_FIELD } from '../../src/feeds/index.js'
 import { described, ID_FIELD, many } from '../../src/fields/index.js'
 import { feedRoute, FILTERS_IDS, idsOf, missing } from '../../src/http/index.js'
-import { createPositionSeal } from '../../src/push/index.js'
+import { createSeveralSeal } from '../../src/push/index.js'
 import { clientOf, EVENT, FIELDS as OF_ONE, RESUMING, subscriptionIn } from './live.js'
 
 const MAX_FEEDS = 256
@@ -64,7 +63,7 @@ export async function severalRoutes (app, { push, queries, access, keyStreams })
     }
     expectPermitted(request, access, whats)
     const filter = idsOf(request)
-    const seal = filter && createPositionSeal(feeds.join(), await secretOf(queries, feeds), filter)
+    const seal = filter && await createSeveralSeal(feeds, filter, queries.secret)
     const subscription = { feeds, ...subscriptionIn(query, request), seal }
     await push.streamSeveral(subscription, await keysIn(query, request), clientOf(request, reply, access, whats))
   })
@@ -82,19 +81,4 @@ function expectPermitted (request, access, whats) {
       (grant.ids !== null && what.startsWith('@') ? `this token is for some ids only, and streams of ${what} do not filter by id` : null)
     if (why !== null) throw new FreshetError('FORBIDDEN', why)
   }
-}
-
-/**
- * The secret of the first feed that exists; without one, positions are of this request only.
- * @param {import('../app.js').Queries} queries @param {readonly string[]} feeds @returns {Promise<string>}
- */
-async function secretOf (queries, feeds) {
-  for (const feed of feeds) {
-    const secret = await queries.secret(feed).catch((error) => {
-      if (error.code !== 'FEED_UNKNOWN') throw error
-      return null
-    })
-    if (secret !== null) return secret
-  }
-  return randomUUID()
 }

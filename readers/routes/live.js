@@ -137,14 +137,14 @@ export async function liveRoutes (app, { push, queries, access }) {
     const query = /** @type {any} */ (request.query)
     const subscription = subscriptionIn(query, request)
     const filter = idsOf(request)
-    const seal = filter && createPositionSeal(feed, await queries.secret(feed), filter)
+    const seal = filter && await createPositionSeal(feed, filter, queries.secret)
     const { position } = subscription
     await push.stream({
       feed,
       ...subscription,
       wait: query.wait === 'yes',
       // one that does not open is none, which costs a reset
-      position: position && seal ? seal.open(position) ?? '' : position,
+      position: position && seal ? await seal.open(position) ?? '' : position,
       seal
     }, clientOf(request, reply, access, [feed]))
   })

@@ -1,5 +1,5 @@
 /** The queries and streams of a system, as its definition has them. */
-import { givenOfQuery, queryRoutes, querySchemaOf } from '../../src/http/index.js'
+import { inputOfQuery, queryRoutes, querySchemaOf } from '../../src/http/index.js'
 import { matchesTag } from '../../src/replies/index.js'
 import { clientOf, lastEventId } from './live.js'
 
@@ -28,7 +28,7 @@ export async function systemRoutes (app, { system, push, keyStreams, database, a
       schema: querySchemaOf(name, { ...row, type: 'text/event-stream' }),
       exposeHeadRoute: false
     }, async (request, reply) => {
-      const open = await keyStreams.sourceOf(row, givenOfQuery(request))
+      const open = await keyStreams.sourceOf(row, inputOfQuery(request))
       push.attach(clientOf(request, reply, access, [`@${name}`]), open(lastEventId(request)))
     })
   }

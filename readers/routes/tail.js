@@ -42,7 +42,7 @@ export async function tailRoutes (app, { queries, replies }) {
     const { feed } = /** @type {any} */ (request.params)
     const { limit, encoding } = /** @type {any} */ (request.query)
     const filter = idsOf(request)
-    const seal = filter && createPositionSeal(feed, await queries.secret(feed), filter)
+    const seal = filter && await createPositionSeal(feed, filter, queries.secret)
     return replies.serve(request, reply, { feed, ...sharedBy(filter) }, async () => {
       const { items, isCut, position, ...read } = await queries.tail(feed, limit, filter)
       const asOf = filter === null ? read.asOf : steadyMs(read.asOf)

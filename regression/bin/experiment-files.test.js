@@ -63,18 +63,10 @@ nightTest('two settings against each other: samples, chart and report, which che
     t.match(await lookWithLab(root, ['check']), { code: 0, stdout: /^experiments\/901-tiny\/results\/2026-01-01T00-00-00Z\.json: 4 samples/ })
   })
 
-  await t.test('compare: compare the second with the first, by file or by experiment', async (t) => {
-    const { code, stdout } = await lookWithLab(root, ['compare', json, '901'])
-    t.equal(code, 0)
-    t.match(stdout, /^A {2}.*ad-hoc.*\.json\nB {2}experiments\/901-tiny\/results\//)
-    t.match(stdout, /4,000 items\/s +B +[\d.]+ +[\d.]+ +1\.00 x +too few valid rounds/)
-    t.match(await lookWithLab(root, ['compare', json]), { code: 1, stderr: /compare: 1 result given; expected two/ })
-    t.match(await lookWithLab(root, ['compare', json, 'tiny-typo']),
-      { code: 2, stderr: /there is no experiment "tiny-typo"; expected one of: 901-tiny/ })
-  })
-
   await t.test('draw: redraws the charts of experiments that have a result', async (t) => {
     t.match(await lookWithLab(root, ['draw']), { code: 0, stdout: 'charts/901-tiny.svg\ncharts/901-tiny.md\n' })
     t.match(await readFile(join(root, 'charts', '901-tiny.md'), 'utf8'), /\.\.\/experiments\/901-tiny\/results\//)
+    t.match(await lookWithLab(root, ['draw', 'tiny-typo']),
+      { code: 2, stderr: /there is no experiment "tiny-typo"; expected one of: 901-tiny/ })
   })
 })

@@ -5,6 +5,7 @@
 import t from 'tap'
 import { bearer, startGuarded, tokenFileFor } from '../../test/http/guarded.js'
 import { openFeed } from '../../src/index.js'
+import { openLive } from '../../test/push/live-client.js'
 import { connectFor, eventually } from '../../test/servers.js'
 
 const ROW = { scopes: ['read', 'write', 'admin'], feeds: ['*'] }
@@ -121,4 +122,33 @@ t.test('counts, tags, pages and positions stay the same, whatever others write',
     await eventually(async () => (await get('/v1/feeds/quiet/count', ALL)).json.count === 125)
     t.same(await look(), before)
   }
+})
+
+t.test('heartbeats of a stream of several feeds are as long, whatever others write', async (t) => {
+  const feeds = ['beat-a', 'beat-b']
+  const written = await Promise.all(feeds.map((feed) => openFeed(feed, { redisUrl, partitions: 3 })))
+  for (const feed of written) {
+    t.teardown(() => feed.close())
+    feed.append({ id: 'own-1', value: '1' })
+    await feed.flush()
+  }
+  let text = ''
+  await openLive(t, reader.url, `/v1/live?${feeds.map((feed) => `feed=${feed}`).join('&')}`, {
+    headers: bearer(OWN.token), onBytes: (bytes) => { text += bytes }
+  })
+  const beats = () => text.match(/(?<=^: .*\nid: ).*/gm) ?? []
+  await eventually(() => beats().length === 2)
+  const over = new AbortController()
+  const writing = (async () => {
+    for (let n = 0; !over.signal.aborted; n++) {
+      for (const feed of written) {
+        feed.append({ id: `other-${n}`, value: 'x'.repeat(n % 1000) })
+        await feed.flush()
+      }
+    }
+  })()
+  await eventually(() => beats().length === 4)
+  over.abort()
+  await writing
+  t.equal(new Set(beats().map(({ length }) => length)).size, 1, `${beats().map(({ length }) => length)}`)
 })

@@ -78,7 +78,7 @@ t.test('it ends when its parent is gone', async (t) => {
 t.test('a server that runs out of memory, loses its scripts or dies is an outcome with a code', async (t) => {
   const small = await startServer(t, { engine: anyEngine, args: ['--maxmemory', '8mb'] })
   const settings = () => settingsWith({ ids: 200_000, valueBytes: 512, duration: 60, drainMs: 300 })
-  for (const load of ['reference', 'blob', 'script-per-batch', 'pipelined-commands', 'multi-commands']) {
+  for (const load of ['reference', 'blob', 'script-per-batch', 'pipelined-commands']) {
     t.match(await loadHere({ load, settings: { ...settings(), batchItems: 1000 }, redisUrl: small.url }), {
       status: 1, acknowledged: null, summary: null, failed: { code: 'SERVER_FULL', message: /OOM/ }, stderr: /^SERVER_FULL: [^\n]*\n$/
     }, load)

@@ -17,7 +17,7 @@ const CONTENT = fileURLToPath(new URL('../../test/lab/content.js', import.meta.u
 
 nightTest('L5, L15: an arm whose load lies is INVALID, enters no figure, and the run ends with 1', async (t) => {
   const liars = {
-    'pipelined-commands': 'drops', 'multi-commands': 'answers early', 'script-per-batch': 'counts twice', 'script-per-item': 'healthy'
+    'pipelined-commands': 'drops', msetex: 'answers early', 'script-per-batch': 'counts twice', 'script-per-item': 'healthy'
   }
   const root = await labCheckout(t, {
     '901-tiny': tinyPlan({

@@ -6,7 +6,7 @@ import { startGuarded } from '../../test/store/guarded.js'
 import { ONCE, labCheckout, pathsIn, readJson, runLab, tinyPlan } from '../../test/lab/lab-checkout.js'
 import { nightTest, scopedEngines } from '../../test/scope.js'
 
-const WRITING = { reference: 'reference', hll: 'published-list-hll', sets: 'published-set', function: 'function-per-batch' }
+const WRITING = { reference: 'reference', hll: 'published-list-hll', sets: 'published-set' }
 const READING = {
   view: { settings: { layout: 'segments' }, serving: { by: 'reader' } },
   asked: { settings: { layout: 'ids' }, serving: { by: 'reader', settings: { views: 'none' } } },

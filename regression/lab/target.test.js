@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
 import { LAB_PREFIX, LAB_USER } from '../../lab/servers/commands.js'
-import { librariesOf } from '../../lab/servers/query.js'
 import { takeFigures } from '../../lab/servers/figures.js'
 import { openTarget } from '../../lab/servers/target.js'
 import { permissionsFor } from '../../src/store/commands.js'
@@ -161,18 +160,6 @@ for (const engine of nightly(engines, [newestEngine])) {
       t.same((await openTarget({ url: primary.url, replicaUrls: [replica.url, hidden.url] })).replicaUrls, [replica.url, hidden.url])
       const cluster = await startServer(t, { engine, args: ['--cluster-enabled', 'yes'] })
       await t.rejects(openTarget({ url: cluster.url }), refused(/is a cluster node/))
-      t.equal(await digestOf(theirs), untouched)
-    })
-
-    await t.test('functions of a load that was killed are removed, and no others', async (t) => {
-      const { primary, theirs, untouched } = await startForeign(t, engine, { replicas: 0 })
-      const target = await openTarget({ url: primary.url, runId: RUN })
-      const load = async (/** @type {string} */ name) =>
-        theirs.send('FUNCTION', 'LOAD', `#!lua name=${name}\nredis.register_function('${name}', function () return 1 end)\n`)
-      for (const name of [`${librariesOf(PREFIX)}123_0`, 'theirs', `${librariesOf('lab-a1b2c3d5:')}123_0`]) await load(name)
-      await target.close()
-      const left = (await theirs.send('FUNCTION', 'LIST')).map((/** @type {Buffer[]} */ [, name]) => String(name)).sort()
-      t.same(left, ['freshet_lab_lab_a1b2c3d5_123_0', 'theirs'])
       t.equal(await digestOf(theirs), untouched)
     })
 

@@ -1,12 +1,13 @@
 /** The package `freshet-client`: packed and alone in an empty project, it is the client that `freshet-feed/client` is. */
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { makeClient } from '../../build/client/index.js'
-import { ROOT } from '../../test/docs/examples.js'
+import { exampleOf, ROOT } from '../../test/docs/examples.js'
 import { CLIENT_PROGRAMS } from '../../test/library/programs.js'
+import { eventually } from '../../test/servers.js'
 import { startGateway, startReader } from '../../test/services.js'
 import { sharedDeployment } from '../../test/shared.js'
 
@@ -48,6 +49,26 @@ t.test('it follows a reader, as a module and with require', async (t) => {
   await gateway.post('/v1/feeds/alone/items', '[{"id":"bus-7","value":{"stop":12}}]')
   t.same(await run('node', ['follow.js', reader.url], { cwd: project, env }), { stdout: 'snapshot [["bus-7",{"stop":12}]]\n', stderr: '' })
   t.equal((await run('node', ['follow.cjs'], { cwd: project, env })).stdout, 'function\n')
+})
+
+t.test('the example of its README prints what changes', async (t) => {
+  const { primary, keyPrefix } = await sharedDeployment(t)
+  const on = { redisUrl: primary.url, keyPrefix }
+  const [gateway, reader] = await Promise.all([startGateway(t, on), startReader(t, { ...on, flags: ['--read-from', 'primary'] })])
+  const send = (/** @type {number} */ stop) => gateway.post('/v1/feeds/positions/items', JSON.stringify([{ id: 'bus-7', value: { stop } }]))
+  await send(12)
+  const [code] = await exampleOf('build/client/README.md', 'client')
+  await writeFile(join(project, 'example.js'), code.replace('http://127.0.0.1:8080', reader.url))
+  const child = spawn('node', ['example.js'], { cwd: project, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  let text = ''
+  child.stdout.setEncoding('utf8').on('data', (part) => { text += part })
+  await eventually(() => text.includes('snapshot'))
+  await send(13)
+  await eventually(() => text.includes('items'))
+  await gateway.remove('/v1/feeds/positions/items/bus-7')
+  await eventually(() => text.includes('deleted'))
+  t.equal(text, 'snapshot bus-7 { stop: 12 }\nitems bus-7 { stop: 13 }\nitems bus-7 deleted\n')
 })
 
 t.test('its types are those of freshet-feed/client', async (t) => {

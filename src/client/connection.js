@@ -106,7 +106,7 @@ function indexOrEnd (what, text, from) {
  */
 function eventIn (name, data, encoding) {
   if (name !== 'reset' && name !== 'snapshot' && name !== 'items') return null
-  const { items, reason, feed } = JSON.parse(data)
+  const { items, reason, feed, complete } = JSON.parse(data)
   const of = feed === undefined ? {} : { feed }
   if (name === 'reset') return { event: name, ...of, reason: String(reason) }
   for (const item of items) {
@@ -114,7 +114,7 @@ function eventIn (name, data, encoding) {
     if ((item.encoding ?? encoding) === 'base64') item.value = bytesOf(item.value)
     delete item.encoding
   }
-  return { event: name, ...of, items }
+  return { event: name, ...of, items, ...(complete === false && { complete }) }
 }
 
 /** @param {string} base64 */

@@ -94,9 +94,15 @@ export function checked (reader, feed, options) {
   }
   if (Array.isArray(feed)) for (const name of feeds) query.append('feed', name)
   else if (wait) query.set('wait', 'yes')
+  const route = Array.isArray(feed) ? '/v1/live' : `/v1/feeds/${encodeURIComponent(feed)}/live`
+  const path = `${route}?${query}`
+  query.delete('tail')
+  query.set('since', '0')
   return {
     urls: urls.map((url) => new URL(url).origin + new URL(url).pathname.replace(/\/+$/, '')),
-    path: Array.isArray(feed) ? `/v1/live?${query}` : `/v1/feeds/${encodeURIComponent(feed)}/live?${query}`,
+    path,
+    /** all from the beginning of the feed */
+    wholePath: `${route}?${query}`,
     encoding: /** @type {Encoding} */ (encoding),
     from: /** @type {string | null} */ (from),
     authToken: /** @type {string | undefined} */ (authToken),

@@ -12,7 +12,7 @@
  * @typedef {Fault & { code: string }} CodedFault
  * @typedef {{ instancePath: string, params: Record<string, any> }} SchemaError of Ajv
  * @typedef {{ (value: unknown): boolean, errors?: SchemaError[] | null }} IsRight
- * @typedef {(given: Record<string, any>) => { values: Record<string, any>, faults: CodedFault[] }} Check
+ * @typedef {(input: Record<string, any>) => { values: Record<string, any>, faults: CodedFault[] }} Check
  */
 import { grouped } from '../settings/index.js'
 import { FreshetError } from './errors.js'
@@ -27,8 +27,11 @@ const DIGITS = Object.freeze({ integer: /^\d+$/, number: /^\d+(\.\d+)?$/ })
 /** @type {((schema: object) => IsRight) | null} */
 let compile = null
 
-/** The processes have Ajv (src/http); a program that only writes or reads does not load it. @param {(schema: object) => IsRight} given */
-export function compileWith (given) { compile = given }
+/**
+ * The processes have Ajv (src/http); a program that only writes or reads does not load it.
+ * @param {(schema: object) => IsRight} compiler
+ */
+export function compileWith (compiler) { compile = compiler }
 
 /** @param {object} schema @returns {IsRight} */
 function compiled (schema) {
@@ -81,17 +84,17 @@ export function checkOf (schema, { isText = false, code = 'REQUEST_INVALID' } = 
   const converted = names.filter((name) => fields[name].convert)
   /** @type {IsRight | null} */
   let isRight = null
-  return (given) => {
+  return (input) => {
     isRight ??= compiled(schema)
-    const values = isText ? numbersIn(given, schema.properties) : Object.assign(new /** @type {any} */ (Values)(), given)
+    const values = isText ? numbersIn(input, schema.properties) : Object.assign(new /** @type {any} */ (Values)(), input)
     const wrong = isRight(values) ? new Set() : wrongIn(/** @type {SchemaError[]} */ (isRight.errors))
     if (isText) for (const name of names) if (isRepeated(values[name], schema.properties[name])) wrong.add(name)
-    const faults = wrong.size === 0 ? [] : faultsOf(wrong, given, fields, { isText, code })
+    const faults = wrong.size === 0 ? [] : faultsOf(wrong, input, fields, { isText, code })
     for (const name of converted) {
       if (values[name] === undefined || wrong.has(name)) continue
       const { value, fault } = convertedOf(fields[name], values[name])
       if (fault === null) values[name] = value
-      else faults.push({ ...faultOf(name, given[name], fields[name], { isText, code }), ...fault })
+      else faults.push({ ...faultOf(name, input[name], fields[name], { isText, code }), ...fault })
     }
     for (const name of names) if (values[name] === undefined) values[name] = null
     return { values, faults }
@@ -105,21 +108,21 @@ const isRepeated = (value, { type }) => Array.isArray(value) && type !== 'array'
 function Values () {}
 Values.prototype = Object.create(null)
 
-/** @param {Record<string, string | string[]>} given @param {Record<string, any>} properties @returns {Record<string, any>} */
-function numbersIn (given, properties) {
+/** @param {Record<string, string | string[]>} texts @param {Record<string, any>} properties @returns {Record<string, any>} */
+function numbersIn (texts, properties) {
   const values = new /** @type {any} */ (Values)()
-  for (const name of Object.keys(given)) {
+  for (const name of Object.keys(texts)) {
     const schema = Object.hasOwn(properties, name) ? properties[name] : undefined
     values[name] = schema?.type === 'array'
-      ? [given[name]].flat().map((one) => numberOf(one, schema.items.type))
-      : numberOf(given[name], schema?.type)
+      ? [texts[name]].flat().map((text) => numberOf(text, schema.items.type))
+      : numberOf(texts[name], schema?.type)
   }
   return values
 }
 
-/** @param {string | string[]} given @param {string} type */
-const numberOf = (given, type) =>
-  (type === 'integer' || type === 'number') && typeof given === 'string' && DIGITS[type].test(given) ? Number(given) : given
+/** @param {string | string[]} text @param {string} type */
+const numberOf = (text, type) =>
+  (type === 'integer' || type === 'number') && typeof text === 'string' && DIGITS[type].test(text) ? Number(text) : text
 
 /** @param {Field} field @param {any} value @returns {{ value: any, fault: { code?: string, received?: string } | null }} */
 function convertedOf ({ convert }, value) {
@@ -139,44 +142,44 @@ const wrongIn = (errors) => new Set(errors.map(({ instancePath, params }) => ins
   : instancePath.slice(1).split('/')[0].replaceAll('~1', '/').replaceAll('~0', '~')))
 
 /**
- * @param {Set<string>} wrong @param {Record<string, any>} given @param {Record<string, Field>} fields
+ * @param {Set<string>} wrong @param {Record<string, any>} input @param {Record<string, Field>} fields
  * @param {{ isText: boolean, code: string }} of @returns {CodedFault[]}
  */
-function faultsOf (wrong, given, fields, of) {
-  const known = Object.keys(fields)
+function faultsOf (wrong, input, fields, of) {
+  const fieldNames = Object.keys(fields)
   return [
-    ...unknownFaults([...wrong].filter((name) => !Object.hasOwn(fields, name)), known),
-    ...known.filter((name) => wrong.has(name)).map((name) =>
-      faultOf(name, Object.hasOwn(given, name) ? given[name] : undefined, fields[name], of))
+    ...unknownFaults([...wrong].filter((name) => !Object.hasOwn(fields, name)), fieldNames),
+    ...fieldNames.filter((name) => wrong.has(name)).map((name) =>
+      faultOf(name, Object.hasOwn(input, name) ? input[name] : undefined, fields[name], of))
   ]
 }
 
-/** A body has room for thousands. @param {string[]} names @param {string[]} known @returns {CodedFault[]} */
-function unknownFaults (names, known) {
-  const list = known.length > 0 ? `one of ${known.join(', ')}` : 'no fields on this route'
+/** A body has room for thousands. @param {string[]} names @param {string[]} fieldNames @returns {CodedFault[]} */
+function unknownFaults (names, fieldNames) {
+  const list = fieldNames.length > 0 ? `one of ${fieldNames.join(', ')}` : 'no fields on this route'
   const more = names.length - MAX_SHOWN_UNKNOWN
   const faults = names.slice(0, MAX_SHOWN_UNKNOWN).map((name) => ({ field: shown(name), received: 'an unknown field' }))
   return [...faults, ...more > 0 ? [{ field: `and ${grouped(more)} more`, received: 'unknown fields' }] : []]
-    .map((fault, i) => ({ ...fault, expected: i === 0 || known.length === 0 ? list : 'a known field', code: 'REQUEST_INVALID' }))
+    .map((fault, i) => ({ ...fault, expected: i === 0 || fieldNames.length === 0 ? list : 'a known field', code: 'REQUEST_INVALID' }))
 }
 
-/** @param {string} name @param {any} given @param {Field} field @param {{ isText: boolean, code: string }} of @returns {CodedFault} */
-function faultOf (name, given, { schema, expects = expectedOf(schema), code }, of) {
-  const expected = typeof expects === 'function' ? expects(given) : expects
+/** @param {string} name @param {any} value @param {Field} field @param {{ isText: boolean, code: string }} of @returns {CodedFault} */
+function faultOf (name, value, { schema, expects = expectedOf(schema), code }, of) {
+  const expected = typeof expects === 'function' ? expects(value) : expects
   const { maxItems = 1 } = /** @type {{ maxItems?: number }} */ (schema)
-  const isTooOften = of.isText && Array.isArray(given) && given.length > maxItems
+  const isTooOften = of.isText && Array.isArray(value) && value.length > maxItems
   return {
     field: name,
-    received: isTooOften ? `given ${given.length} times` : receivedOf(given, of.isText),
+    received: isTooOften ? `given ${value.length} times` : receivedOf(value, of.isText),
     expected: isTooOften && maxItems === 1 ? `${expected}, once` : expected,
     code: isTooOften ? of.code : code ?? of.code
   }
 }
 
-/** @param {any} given @param {boolean} isText */
-function receivedOf (given, isText) {
-  if (given === undefined) return 'nothing'
-  return isText ? given === '' ? 'no value' : shown(String(given)) : shown(JSON.stringify(given))
+/** @param {any} value @param {boolean} isText */
+function receivedOf (value, isText) {
+  if (value === undefined) return 'nothing'
+  return isText ? value === '' ? 'no value' : shown(String(value)) : shown(JSON.stringify(value))
 }
 
 /** What a schema says, in words. @param {any} schema @returns {string} */
@@ -201,8 +204,8 @@ const shown = (received) => received.length > MAX_SHOWN_CHARS ? received.slice(0
 /** Of all faults of a request the most special code is that of the error. @param {CodedFault[]} faults @returns {FreshetError} */
 export function faultsError (faults) {
   const codes = faults.map(({ code }) => code)
-  const code = codes.find((one) => one !== 'REQUEST_INVALID' && one !== 'FIELD_INVALID') ??
-    codes.find((one) => one === 'REQUEST_INVALID') ?? 'FIELD_INVALID'
+  const code = codes.find((candidate) => candidate !== 'REQUEST_INVALID' && candidate !== 'FIELD_INVALID') ??
+    codes.find((candidate) => candidate === 'REQUEST_INVALID') ?? 'FIELD_INVALID'
   return invalid(code, faults.map(({ field, received, expected }) => ({ field, received, expected })))
 }
 
@@ -216,27 +219,27 @@ export const invalidFields = (faults) => invalid('FIELD_INVALID', faults)
 /** @type {WeakMap<object, Check>} */
 const checks = new WeakMap()
 
-/** @param {Record<string, any>} given @param {Record<string, any>} fields @param {() => Check} create @returns {Record<string, any>} */
-function read (given, fields, create) {
+/** @param {Record<string, any>} input @param {Record<string, any>} fields @param {() => Check} create @returns {Record<string, any>} */
+function read (input, fields, create) {
   const check = checks.get(fields) ?? create()
   checks.set(fields, check)
-  const { values, faults } = check(given)
+  const { values, faults } = check(input)
   if (faults.length > 0) throw faultsError(faults)
   return values
 }
 
 /**
- * @param {Record<string, unknown>} given @param {Record<string, import('./fields.js').BodyField>} fields of a body
+ * @param {Record<string, unknown>} body @param {Record<string, import('./fields.js').BodyField>} fields of a body
  * @returns {Record<string, any>} a value for each field
  * @throws {FreshetError} REQUEST_INVALID, FIELD_INVALID
  */
-export const readFields = (given, fields) =>
-  read(given, fields, () => checkOf(schemaOf(fields, (one) => !(/** @type {any} */ (one).isOptional)), { code: 'FIELD_INVALID' }))
+export const readFields = (body, fields) =>
+  read(body, fields, () => checkOf(schemaOf(fields, (field) => !(/** @type {any} */ (field).isOptional)), { code: 'FIELD_INVALID' }))
 
 /**
- * @param {Record<string, string | string[]>} given @param {Record<string, Field>} fields of a query
+ * @param {Record<string, string | string[]>} texts @param {Record<string, Field>} fields of a query
  * @returns {Record<string, any>} a value for each field
  * @throws {FreshetError} REQUEST_INVALID, or the code of a field
  */
-export const readTexts = (given, fields) =>
-  read(given, fields, () => checkOf(schemaOf(fields, ({ isRequired }) => Boolean(isRequired)), { isText: true }))
+export const readTexts = (texts, fields) =>
+  read(texts, fields, () => checkOf(schemaOf(fields, ({ isRequired }) => Boolean(isRequired)), { isText: true }))

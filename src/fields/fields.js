@@ -67,8 +67,8 @@ const EXACT = Object.freeze({
   integer: { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
   string: { wellFormed: true }
 })
-/** @param {BodyField} one @returns {BodyField} null if it is absent */
-export const optional = (one) => ({ ...one, isOptional: true })
+/** @param {BodyField} field @returns {BodyField} null if it is absent */
+export const optional = (field) => ({ ...field, isOptional: true })
 
 /** @param {Record<string, BodyField>} fields for the schema of a route */
 export const bodySchema = (fields) => schemaOf(fields, ({ isOptional }) => !isOptional)
@@ -93,17 +93,17 @@ export const oneOf = (words, { description }) => queryField({ type: 'string', en
  */
 export const text = (convert, { description, expects, schema }) => ({ ...queryField({ ...schema }, description, null), convert, expects })
 
-/** @param {Field} one @param {string} description @returns {Field} of a query */
-export const described = (one, description) => ({ ...one, ...queryField(one.schema, description, null) })
+/** @param {Field} field @param {string} description @returns {Field} of a query */
+export const described = (field, description) => ({ ...field, ...queryField(field.schema, description, null) })
 
-/** @param {Field} one @returns {Field} */
-export const required = (one) => ({ ...one, isRequired: true })
+/** @param {Field} field @returns {Field} */
+export const required = (field) => ({ ...field, isRequired: true })
 
 /** May be given so many times; the value is an array. @type {(max: number, field: Field) => Field} */
-export const many = (max, { schema, convert, ...one }) => ({
-  ...one,
+export const many = (max, { schema, convert, ...field }) => ({
+  ...field,
   schema: { type: 'array', items: schema, minItems: 1, maxItems: max, description: schema.description },
-  expects: `${one.expects ?? expectedOf(schema)}, at most ${grouped(max)} times`,
+  expects: `${field.expects ?? expectedOf(schema)}, at most ${grouped(max)} times`,
   convert: convert && ((/** @type {any[]} */ values) => values.map((value) => convert(value)))
 })
 

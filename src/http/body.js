@@ -151,15 +151,15 @@ export function createBodyBudget (maxBytes) {
   const arriving = new Set()
   const full = () => new FreshetError('INGEST_FULL',
     `${held} bytes of bodies are in progress, of ${maxBytes} allowed; nothing was taken: send the same request again`)
-  const hasRoom = (/** @type {number} */ bytes, /** @type {number} */ own) => held === own || held + bytes <= maxBytes
+  const hasRoom = (/** @type {number} */ bytes, /** @type {number} */ heldByBody) => held === heldByBody || held + bytes <= maxBytes
   return {
     arriving,
-    /** @param {number} bytes more @param {number} own held already by the same body @returns {FreshetError | null} INGEST_FULL */
-    refusal: (bytes, own) => hasRoom(bytes, own) ? null : full(),
-    /** Refuses bodies that are arriving until there is room for one that has arrived. @param {number} bytes @param {number} own */
-    makeRoom (bytes, own) {
+    /** @param {number} bytes more @param {number} heldByBody held already by the same body @returns {FreshetError | null} INGEST_FULL */
+    refusal: (bytes, heldByBody) => hasRoom(bytes, heldByBody) ? null : full(),
+    /** Refuses bodies that are arriving until there is room for one that has arrived. @param {number} bytes @param {number} heldByBody */
+    makeRoom (bytes, heldByBody) {
       for (const refuse of arriving) {
-        if (hasRoom(bytes, own)) return
+        if (hasRoom(bytes, heldByBody)) return
         refuse(full())
       }
     },

@@ -16,7 +16,7 @@
  * @typedef {import('./security/index.js').Grant} Grant
  * @typedef {import('./security/index.js').Security} Security
  * @typedef {import('./system-routes.js').CommandRow} CommandRow
- * @typedef {import('./system-routes.js').Given} Given
+ * @typedef {import('./system-routes.js').RequestInput} RequestInput
  * @typedef {import('./system-routes.js').QueryRow} QueryRow
  * @typedef {import('./system-routes.js').Reply} Reply
  */
@@ -31,5 +31,5 @@ export { problemOf, problemText } from './problem.js'
 export { clientGone, createReplyBudget } from './reply-budget.js'
 export { readObject } from './input.js'
 export { createServer } from './server.js'
-export { commandRoutes, givenOfQuery, queryRoutes, querySchemaOf, requestIdOf } from './system-routes.js'
+export { commandRoutes, inputOfQuery, queryRoutes, querySchemaOf, requestIdOf } from './system-routes.js'
 export { ALL_FEEDS, FILTERS_IDS, idsOf, missing, openSecurity, permits, readableFeeds } from './security/index.js'

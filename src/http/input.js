@@ -7,7 +7,7 @@ import { checkOf, compileWith, faultsError, fieldsIn } from '../fields/index.js'
 import { bodyOf } from './body.js'
 import { FreshetError } from './errors.js'
 
-/** @typedef {((given: any) => boolean | { value: any }) & { errors?: import('../fields/index.js').CodedFault[] }} Validator */
+/** @typedef {((input: any) => boolean | { value: any }) & { errors?: import('../fields/index.js').CodedFault[] }} Validator */
 
 /** Schemas of users may have the flag or not: `\p{L}` means something with it only, and `\-` is wrong with it. */
 const regExp = Object.assign((/** @type {string} */ pattern) => {
@@ -76,8 +76,8 @@ function validatorOf ({ schema, httpPart, contentType }) {
   const names = httpPart === 'headers' ? Object.keys(schema.properties) : null
   const check = checkOf(schema, { isText: !isBody, code: isBody ? 'FIELD_INVALID' : 'REQUEST_INVALID' })
   /** @type {Validator} */
-  const validator = (given) => {
-    const { values, faults } = check(names ? headersIn(given, names) : given)
+  const validator = (input) => {
+    const { values, faults } = check(names ? headersIn(input, names) : input)
     // the other headers stay
     if (faults.length === 0) return names ? true : { value: values }
     validator.errors = names ? faults.map((fault) => ({ ...fault, field: SPELLED.get(fault.field) ?? fault.field })) : faults
@@ -86,8 +86,9 @@ function validatorOf ({ schema, httpPart, contentType }) {
   return validator
 }
 
-/** @param {Record<string, string>} given @param {string[]} names */
-const headersIn = (given, names) => Object.fromEntries(names.flatMap((name) => given[name] === undefined ? [] : [[name, given[name]]]))
+/** @param {Record<string, string>} headers @param {string[]} names */
+const headersIn = (headers, names) =>
+  Object.fromEntries(names.flatMap((name) => headers[name] === undefined ? [] : [[name, headers[name]]]))
 
 /**
  * What is wrong with a request that was refused: also in the parts that fastify has not checked then.
@@ -98,8 +99,8 @@ export function invalidInput (request, { validation, validationContext }) {
   const further = PARTS.slice(PARTS.indexOf(validationContext) + 1).flatMap((part) => {
     const validator = /** @type {Validator | undefined} */ (request.getValidationFunction(/** @type {any} */ (part)))
     if (typeof validator !== 'function') return []
-    const given = /** @type {any} */ (request)[part === 'querystring' ? 'query' : part]
-    return validator(given) ? [] : validator.errors ?? []
+    const input = /** @type {any} */ (request)[part === 'querystring' ? 'query' : part]
+    return validator(input) ? [] : validator.errors ?? []
   })
   return faultsError([...validation, ...further])
 }
@@ -129,6 +130,6 @@ function objectIn (text) {
     throw new FreshetError('REQUEST_INVALID', `the body is not JSON: ${error.message}; expected a JSON object`)
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
-  const given = Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`
-  throw new FreshetError('REQUEST_INVALID', `the body is ${given}; expected a JSON object`)
+  const kind = Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`
+  throw new FreshetError('REQUEST_INVALID', `the body is ${kind}; expected a JSON object`)
 }

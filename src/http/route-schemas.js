@@ -50,7 +50,8 @@ function problem (status, codes, facts) {
   const isListed = status !== 500 && status !== 503
   const code = { type: 'string', ...(isListed ? { enum: codes } : { pattern: '^[A-Z_]+$', examples: codes }) }
   return {
-    description: codes.map((one) => `${one}: ${kindOf(one)?.meaning}`).join('. ') + (isListed ? '' : '. Or another code of docs/errors.md'),
+    description: codes.map((name) => `${name}: ${kindOf(name)?.meaning}`).join('. ') +
+      (isListed ? '' : '. Or another code of docs/errors.md'),
     ...(HEADERS_OF_ERRORS[status] ? { headers: HEADERS_OF_ERRORS[status] } : {}),
     content: {
       'application/problem+json': {

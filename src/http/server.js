@@ -165,17 +165,17 @@ function createUnrouted () {
   const routes = new Map()
   return {
     onRoute ({ url, method }) {
-      // a route for every path makes none of them known
+      // a route for every path matches all of them
       if (url === '*' || url === '/*') return
       const route = routes.get(url) ?? { pattern: patternOf(url), methods: new Set() }
       routes.set(url, route)
-      for (const one of [method].flat()) route.methods.add(one)
+      for (const name of [method].flat()) route.methods.add(name)
     },
 
     faultOf ({ method, url }) {
       const path = url.split('?', 1)[0]
-      const known = [...routes.values()].filter(({ pattern }) => pattern.test(path))
-      const allow = [...new Set(known.flatMap(({ methods }) => [...methods]))].sort()
+      const matches = [...routes.values()].filter(({ pattern }) => pattern.test(path))
+      const allow = [...new Set(matches.flatMap(({ methods }) => [...methods]))].sort()
       // a route for files refuses names that it does not have
       if (allow.length === 0 || allow.includes(method)) {
         return new FreshetError('NOT_FOUND', `${method} ${path} is not a route; /docs lists them`)

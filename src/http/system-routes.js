@@ -2,7 +2,7 @@
  * Routes of a system, from the tables of its definition (src/systems/definition.js): what a request must have is read and checked here, all
  * faults at once, and `run` gets it.
  *
- * @typedef {object} Given of a request
+ * @typedef {object} RequestInput of a request
  * @property {Record<string, string>} params of the path: ids
  * @property {Record<string, any>} query fields
  * @property {any} body fields, null for those that are absent; of a raw one the text
@@ -10,7 +10,7 @@
  * @property {import('node:http').IncomingHttpHeaders} headers
  * @property {string} id of the request in the log
  *
- * @typedef {Given & { mayAs: (scope: 'read' | 'write' | 'admin') => boolean | null }} GivenOfQuery `mayAs`: whether its token has the
+ * @typedef {RequestInput & { mayAs: (scope: 'read' | 'write' | 'admin') => boolean | null }} QueryInput `mayAs`: whether its token has the
  *   scope for the system; null: no tokens are needed
  *
  * @typedef {{ status: number, body?: unknown, isReplay?: boolean }} Reply
@@ -24,7 +24,7 @@
  * @property {boolean} [isRaw] any body, as text
  * @property {Record<number, object>} schemas of replies, by status
  * @property {string[]} codes of errors, besides those of every command
- * @property {(given: Given, own: any, parts: any) => Reply | Promise<Reply>} run
+ * @property {(input: RequestInput, systemCommands: any, parts: any) => Reply | Promise<Reply>} run
  *
  * @typedef {object} QueryRow
  * @property {string} path
@@ -34,9 +34,9 @@
  * @property {object} reply schema @property {Record<number, object>} [replies] instead, by status
  * @property {string[]} [codes] of errors
  * @property {string} [type] media type; application/json without it
- * @property {(given: Given) => unknown} [none] the reply while nothing of the system is stored; without it, the error that says so
+ * @property {(input: RequestInput) => unknown} [none] the reply while nothing of the system is stored; without it, the error that says so
  * @property {boolean} [isOfDatabase] the servers are not asked: `run` gets the database
- * @property {(given: GivenOfQuery, own: any, reply: import('fastify').FastifyReply, parts: any) => unknown} run
+ * @property {(input: QueryInput, systemQueries: any, reply: import('fastify').FastifyReply, parts: any) => unknown} run
  */
 import { randomUUID } from 'node:crypto'
 import { ID_FIELD, NO_FIELDS } from '../fields/index.js'
@@ -55,14 +55,14 @@ const COMMAND_CODES = Object.freeze([
 const paramsOf = (path) => Object.fromEntries([...path.matchAll(/:(\w+)/g)].map(([, name]) => [name, ID_FIELD]))
 
 /** The header Idempotency-Key, or without one a new id. @param {import('node:http').IncomingHttpHeaders} headers @returns {string} */
-export const requestIdOf = ({ 'idempotency-key': given }) => given === undefined ? randomUUID() : String(given)
+export const requestIdOf = ({ 'idempotency-key': key }) => key === undefined ? randomUUID() : String(key)
 
 /**
  * @param {import('fastify').FastifyInstance} app
- * @param {{ name: string, commands: Record<string, CommandRow>, own: unknown, parts: unknown,
- *   budget: import('./body.js').BodyBudget }} parts `own`: what `run` gets of the system; `parts`: of the process
+ * @param {{ name: string, commands: Record<string, CommandRow>, systemCommands: unknown, parts: unknown,
+ *   budget: import('./body.js').BodyBudget }} parts `systemCommands`: what `run` gets of the system; `parts`: of the process
  */
-export async function commandRoutes (app, { name, commands, own, parts, budget }) {
+export async function commandRoutes (app, { name, commands, systemCommands, parts, budget }) {
   takeBodies(app, { types: [JSON_TYPE], maxBytes: MAX_BODY_BYTES, budget })
   for (const row of Object.values(commands)) {
     const { method = 'POST', path, access = 'write', summary, body = {}, isRaw, schemas, codes, run } = row
@@ -83,8 +83,8 @@ export async function commandRoutes (app, { name, commands, own, parts, budget }
         const { headers, id } = request
         const params = /** @type {Record<string, string>} */ (request.params)
         const fields = isRaw ? bodyOf(request).bytes.toString() : request.body
-        const given = { params, query: {}, body: fields, requestId: requestIdOf(headers), headers, id }
-        const { status, body: text, isReplay } = await run(given, own, parts)
+        const input = { params, query: {}, body: fields, requestId: requestIdOf(headers), headers, id }
+        const { status, body: text, isReplay } = await run(input, systemCommands, parts)
         if (isReplay) response.header('idempotent-replayed', 'true')
         return response.code(status).send(text)
       }
@@ -100,13 +100,13 @@ export async function commandRoutes (app, { name, commands, own, parts, budget }
 export const querySchemaOf = (name, { path, summary, fields = NO_FIELDS, reply, replies: content = { 200: reply }, codes = [], type }) =>
   commandRoute({ summary, tag: name, params: paramsOf(path), query: fields, content, type, codes })
 
-/** @param {import('fastify').FastifyRequest} request @returns {Given} */
-export const givenOfQuery = ({ params, query, headers, id }) =>
+/** @param {import('fastify').FastifyRequest} request @returns {RequestInput} */
+export const inputOfQuery = ({ params, query, headers, id }) =>
   ({ params: /** @type {any} */ (params), query: /** @type {any} */ (query), body: null, requestId: '', headers, id })
 
 /**
  * @param {import('fastify').FastifyInstance} app
- * @param {{ name: string, queries: Record<string, QueryRow>, unknown: string, opened: () => Promise<{ own: any, parts: any }>,
+ * @param {{ name: string, queries: Record<string, QueryRow>, unknown: string, opened: () => Promise<{ systemReader: any, parts: any }>,
  *   database: unknown, access: import('./security/index.js').Access | null }} parts `unknown`: code of the error of `opened` while nothing
  *   of the system is stored
  */
@@ -119,15 +119,15 @@ export async function queryRoutes (app, { name, queries, unknown, opened, databa
       schema: querySchemaOf(name, row)
     }, async (request, reply) => {
       const { grant } = /** @type {{ grant?: import('./security/index.js').Grant }} */ (/** @type {unknown} */ (request))
-      /** @type {GivenOfQuery['mayAs']} */
-      const mayAs = (wanted) => access ? Boolean(grant && access.stillPermits(grant, wanted, `@${name}`)) : null
-      const given = { ...givenOfQuery(request), mayAs }
-      if (isOfDatabase) return run(given, database, reply, null)
-      const found = await opened().catch((error) => {
+      /** @type {QueryInput['mayAs']} */
+      const mayAs = (neededScope) => access ? Boolean(grant && access.stillPermits(grant, neededScope, `@${name}`)) : null
+      const input = { ...inputOfQuery(request), mayAs }
+      if (isOfDatabase) return run(input, database, reply, null)
+      const system = await opened().catch((error) => {
         if (none && error.code === unknown) return null
         throw error
       })
-      return found === null ? none?.(given) : run(given, found.own.queries, reply, found.parts)
+      return system === null ? none?.(input) : run(input, system.systemReader.queries, reply, system.parts)
     })
   }
 }

@@ -30,24 +30,24 @@ export function createTurns (registry) {
 
   /** @param {Socket} socket */
   function open (socket) {
-    const own = { count: 0 }
-    bySocket.set(socket, own)
+    const requests = { count: 0 }
+    bySocket.set(socket, requests)
     // node resumes it when a response has been sent
-    socket.on('resume', () => { if (own.count > 0) socket.pause() })
+    socket.on('resume', () => { if (requests.count > 0) socket.pause() })
     socket.once('close', () => {
-      waiting -= own.count
-      own.count = 0
+      waiting -= requests.count
+      requests.count = 0
     })
-    return own
+    return requests
   }
 
-  /** @param {Socket} socket @param {{ count: number }} own @param {number} change */
-  function count (socket, own, change) {
+  /** @param {Socket} socket @param {{ count: number }} requests @param {number} change */
+  function count (socket, requests, change) {
     waiting += change
-    own.count += change
+    requests.count += change
     // after what has arrived is parsed; the parser would resume it
-    if (change > 0 && own.count === 1) process.nextTick(() => { if (own.count > 0) socket.pause() })
-    if (own.count === 0) socket.resume()
+    if (change > 0 && requests.count === 1) process.nextTick(() => { if (requests.count > 0) socket.pause() })
+    if (requests.count === 0) socket.resume()
   }
 
   return (handle) => (request, response) => {
@@ -60,12 +60,12 @@ export function createTurns (registry) {
       socket.destroy()
       return
     }
-    const own = bySocket.get(socket) ?? open(socket)
-    count(socket, own, 1)
+    const requests = bySocket.get(socket) ?? open(socket)
+    count(socket, requests, 1)
     // node assigns it when the response before is complete; other connections come in between
     response.once('socket', () => setImmediate(() => {
       if (socket.destroyed) return
-      count(socket, own, -1)
+      count(socket, requests, -1)
       handle(request, response)
     }))
   }

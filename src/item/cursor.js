@@ -28,7 +28,8 @@ import { readRecord, RECORD_HEAD_BYTES, writeRecordHead } from './record.js'
  */
 
 const CIPHER = 'aes-256-gcm'
-const KEY_BYTES = 32
+/** of a secret, and of a key that is made of it */
+export const SECRET_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const LENGTH_BYTES = 2
@@ -36,10 +37,10 @@ const LENGTH_BYTES = 2
 /** @typedef {ReturnType<typeof createSeal>} Seal */
 
 /** @returns {string} a new secret */
-export const newSecret = () => randomBytes(KEY_BYTES).toString('base64url')
+export const newSecret = () => randomBytes(SECRET_BYTES).toString('base64url')
 
 /** Characters of sealed bytes. @param {number} bytes */
-const sealedLength = (bytes) => Math.ceil((NONCE_BYTES + LENGTH_BYTES + bytes + TAG_BYTES) * 4 / 3)
+export const sealedLength = (bytes) => Math.ceil((NONCE_BYTES + LENGTH_BYTES + bytes + TAG_BYTES) * 4 / 3)
 
 /**
  * @param {string} secret @param {string} about what it is for
@@ -48,10 +49,10 @@ const sealedLength = (bytes) => Math.ceil((NONCE_BYTES + LENGTH_BYTES + bytes + 
 export function createSeal (secret, about, atLeast = 0) {
   const key = createHmac('sha256', secret).update(about).digest()
   return {
-    /** @param {string} text base64url @returns {string} the same */
-    seal (text) {
+    /** @param {string} text base64url @param {number} [bytesAtLeast] as `atLeast` @returns {string} the same */
+    seal (text, bytesAtLeast = atLeast) {
       const bytes = Buffer.from(text, 'base64url')
-      const plain = Buffer.alloc(LENGTH_BYTES + Math.max(bytes.length, atLeast))
+      const plain = Buffer.alloc(LENGTH_BYTES + Math.max(bytes.length, bytesAtLeast))
       bytes.copy(plain, plain.writeUInt16BE(bytes.length))
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv(CIPHER, key, nonce)

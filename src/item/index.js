@@ -13,7 +13,9 @@
  * @typedef {import('./segment.js').Visit} Visit
  * @typedef {import('./value.js').Value} Value
  */
-export { createSeal, CURSOR_FIELD, CURSOR_SCHEMA, decodeCursor, encodeCursor, newSecret, plainCursors, sealedCursors } from './cursor.js'
+export {
+  createSeal, CURSOR_FIELD, CURSOR_SCHEMA, decodeCursor, encodeCursor, newSecret, plainCursors, SECRET_BYTES, sealedCursors, sealedLength
+} from './cursor.js'
 export {
   ARRIVAL_HEAD_BYTES, eachVersion, ENTRY_HEAD_BYTES, entryHead, ITEM_HEAD_BYTES, itemBytes, METHODS, packItems, SEGMENT_HEAD_BYTES,
   segmentHead, visitEntry, writeArrival, writeEntry, writeItem, writeSegmentHead
@@ -28,6 +30,7 @@ export {
 export { compareOrder, createSequence, MAX_SEQ, MAX_TS, newestFirst, scoreOf, unscore } from './order.js'
 export { sequenceOf, WRITER_BYTES, WRITER_TEXT_LENGTH } from './origin.js'
 export {
-  checkCreation, createdMsOf, decodeOffsets, decodeSeveral, encodeOffsets, encodeSeveral, isPositionOf, MAX_POSITION, partitionsIn
+  checkCreation, createdMsOf, decodeOffsets, decodeSeveral, encodeOffsets, encodeSeveral, isPositionOf, longestSeveral, MAX_POSITION,
+  partitionsIn
 } from './position.js'
 export { jsonBytes, parsedJson, valueBytes } from './value.js'

@@ -19,7 +19,8 @@ import { FreshetError } from '../errors.js'
  *
  *     kind 3 | crc32 of the names and all that follows, 4 bytes | 48 bit, the earliest time at which one was read, ms | subjects
  *
- *     a feed   number of partitions, 0 = no position | 32 bit, creation of the feed, ms mod 2^32 | for each partition:
+ *     a feed   number of partitions, 0 = no position, 257 = none yet, of a feed that exists
+ *              | 32 bit, creation of the feed, ms mod 2^32 | for each partition:
  *              ms of the entry less the time above, zigzag | number of the entry, twice, + 1 if it was read to its end
  *     a key    bytes of its position, 0 = none | these
  *
@@ -34,11 +35,19 @@ const SEVERAL_SUM_AT = 1
 const READ_AT = 5
 const SEVERAL_REST_AT = 11
 const CREATED_MOD = 2 ** 32
+/** In place of a number of partitions, which is lower. */
+const UNSETTLED = 257
+/** At most, of a partition, with what comes once for its feed. */
+const PARTITION_BYTES = 16
 /** characters */
 export const MAX_POSITION = 6 * 1024
 
+/** Bytes of a position of several feeds that have so many partitions together, at most. @param {number} partitions */
+export const longestSeveral = (partitions) => SEVERAL_REST_AT + PARTITION_BYTES * partitions
+
 /**
- * @param {readonly (Subject & { position: string | null })[]} subjects each with its own position
+ * @param {readonly (Subject & { position: string | null, isWaiting?: boolean })[]} subjects each with its own position; `isWaiting`: its
+ *   feed does not exist
  * @returns {string}
  */
 export function encodeSeveral (subjects) {
@@ -47,13 +56,13 @@ export function encodeSeveral (subjects) {
   const readMs = Math.min(...[...feeds.values()].map((offsets) => offsets.readMs), 2 ** 48 - 1)
   /** @type {number[]} */
   const rest = []
-  for (const { name, isFeed, position } of sorted) {
+  for (const { name, isFeed, position, isWaiting = false } of sorted) {
     const read = feeds.get(name)
     if (!isFeed) {
       const text = Buffer.from(position ?? '')
       put(rest, text.length)
       rest.push(...text)
-    } else if (read === undefined) put(rest, 0)
+    } else if (read === undefined) put(rest, isWaiting ? 0 : UNSETTLED)
     else {
       put(rest, read.offsets.length)
       const created = read.createdMs % CREATED_MOD
@@ -75,7 +84,8 @@ export function encodeSeveral (subjects) {
 /**
  * @param {readonly Subject[]} subjects in any order @param {string} text
  * @param {ReadonlyMap<string, import('../feeds/index.js').Definition | null>} definitions of feeds that exist
- * @returns {Map<string, string | null> | null} positions by name; null: it is not a position of these subjects
+ * @returns {Map<string, string | null> | null} positions by name, null = its feed did not exist, none = it had no position yet; null: it
+ *   is not a position of these subjects
  */
 export function decodeSeveral (subjects, text, definitions) {
   const bytes = Buffer.from(text, 'base64url')
@@ -102,6 +112,7 @@ function readSeveral (sorted, bytes, definitions) {
   const positions = new Map()
   for (const { name, isFeed } of sorted) {
     const size = take(from)
+    if (isFeed && size === UNSETTLED) continue
     if (size > bytes.length - from.at) throw new RangeError('longer than the position')
     if (size === 0) positions.set(name, null)
     else if (!isFeed) positions.set(name, bytes.toString('utf8', from.at, from.at += size))

@@ -10,6 +10,6 @@
  * @typedef {import('./feed-writer.js').FeedWriter} FeedWriter
  */
 export { accountSince, addAccounts, countRefused, decidedOf, newAccount, refusedOf } from './delivery.js'
-export { ackNames } from './acks.js'
+export { ackNames, ackOf, stripesOf } from './acks.js'
 export { openFeedWriter } from './feed-writer.js'
 export { appendPaced, createPacer } from './append-paced.js'

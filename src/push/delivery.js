@@ -17,7 +17,7 @@ import { createEvents, emptySnapshot, FRAME_BYTES, heartbeat, resetEvent } from 
 import { shownPosition } from './sealed-positions.js'
 import { HEARTBEAT_MS } from './stream.js'
 
-/** Most items of the first snapshot of a stream that waited for its feed. */
+/** Most items of the first snapshot of a stream that waited for its feed; one that lacks others says so. */
 const FIRST_ITEMS = 100_000
 /** Lists up to this size are not bounded in number. */
 export const SMALL_LIST_IDS = 1000
@@ -77,7 +77,8 @@ export function createDelivery ({ changes, isDeleted, budget, counts, lookUps })
     const from = stream.isFromHead ? stream.seq : seq
     if (!stream.isFromHead) stream.changed.clear()
     stream.delivered(nowMs)
-    Object.assign(stream, { needsSnapshot: false, isFromHead: false, resetReason: null, seq: from, list: { name: 'snapshot', ids, at: 0 } })
+    const list = { name: 'snapshot', ids, at: 0, isCut: stream.isFirst && ids.length >= limit }
+    Object.assign(stream, { needsSnapshot: false, isFromHead: false, resetReason: null, seq: from, list })
   }
 
   /** @param {Round} round @param {Stream} stream with a list @returns {boolean} false: it is too large for now */

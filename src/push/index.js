@@ -85,6 +85,6 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
 }
 
 export { resetEvent, retryAfter } from './events.js'
-export { createPositionSeal } from './sealed-positions.js'
+export { createPositionSeal, createSeveralSeal } from './sealed-positions.js'
 export { HEARTBEAT_MS } from './stream.js'
 export { TICK_MS } from './viewers.js'

@@ -87,7 +87,9 @@ export function createLookUps ({ changes, queries, viewVersion, log, resets }) {
       stream.changed.clear()
       Object.assign(stream, { needsSnapshot: false, isFromHead: false, resetReason: null, list: null, seq: changes.end })
       const read = readerOf(view, stream, limit)
-      wait(stream, read, ({ ids, isCut }) => { stream.list = { name: 'snapshot', ids, at: 0, isCut } })
+      wait(stream, read, ({ ids, isCut }) => {
+        stream.list = { name: 'snapshot', ids, at: 0, isCut: isCut || (stream.isFirst && ids.length >= limit) }
+      })
     },
 
     /** The versions of the next ids of its list. @param {Recent} view @param {Stream} stream @param {import('./stream.js').List} list */

@@ -96,14 +96,16 @@ export function createOpening ({ queries, hubs, waiting, streams, caps }) {
       /** @type {Map<string, Followed>} */
       const followed = new Map()
       try {
-        await Promise.all(feeds.map(async (feed) => { if (definitions.get(feed)) followed.set(feed, await hubs.follow(feed)) }))
+        const found = feeds.filter((feed) => definitions.get(feed))
+        // all, so that those that open after one that fails are let go, too
+        const settled = await Promise.allSettled(found.map(async (feed) => { followed.set(feed, await hubs.follow(feed)) }))
+        for (const one of settled) if (one.status === 'rejected') throw one.reason
         if (limit === 0) await Promise.all([...followed.values()].map(({ hub }) => hub.isFollowing()))
         const subjects = [...feeds.map((feed) => subjectOf(feed, (/** @type {string | null} */ own) => {
           const one = followed.get(feed)
-          return one ? sourceOf(feed, own, one) : waiting.sourceOf({ ...wanted, feed, position: own, wait: true, seal: null })
+          return one ? sourceOf(feed, own, one) : waiting.sourceOf({ ...wanted, feed, position: own, wait: true })
         })), ...keys]
-        const opened = position !== null && seal ? seal.open(position) : position
-        const positions = opened === null ? null : decodeSeveral(subjects, opened, definitions)
+        const positions = position === null ? null : await positionsIn(position, subjects, { definitions, seal })
         open(client, severalOf(subjects, { positions, isResumed: position !== null, wanted }), wanted, feeds.length)
       } finally {
         for (const [feed, one] of followed) hubs.lingerIfEmpty(feed, one)
@@ -117,6 +119,20 @@ export function createOpening ({ queries, hubs, waiting, streams, caps }) {
      */
     attach: (client, source) => open(client, source)
   }
+}
+
+/**
+ * @param {string} text @param {readonly import('./several.js').Subject[]} subjects
+ * @param {{ definitions: ReadonlyMap<string, import('../feeds/index.js').Definition | null>,
+ *   seal?: import('./sealed-positions.js').PositionSeal | null }} of
+ * @returns {Promise<ReturnType<typeof decodeSeveral>>}
+ */
+async function positionsIn (text, subjects, { definitions, seal }) {
+  const opened = seal ? await seal.open(text) : text
+  if (opened !== null) return decodeSeveral(subjects, opened, definitions)
+  // one of feeds that have no positions is not sealed
+  const plain = decodeSeveral(subjects, text, definitions)
+  return plain === null || [...plain.values()].some((own) => own !== null) ? null : plain
 }
 
 /** @param {string} feed @param {(position: string | null) => Source} sourceOf @returns {import('./several.js').Subject} */
@@ -158,8 +174,10 @@ export function createWaiting ({ queries, hubs, log }) {
   }
 
   /** @param {Stream} stream @param {import('./index.js').Wanted} wanted @param {AbortSignal} signal */
-  async function join (stream, { feed, position }, signal) {
+  async function join (stream, { feed, position, seal }, signal) {
     if (await queries.untilFeed(feed, signal) === null) return null
+    // without it, positions are those of this process for a while
+    await seal?.refresh(true).catch(() => {})
     const followed = await hubs.follow(feed)
     leave(stream)
     if (signal.aborted) {

@@ -2,7 +2,8 @@
  * Streams that resume from a position. Each waits until the view has everything it was sent before; then the changes since
  * are looked up for all that wait (changesSince), and the streams continue like the others. If the lookup fails because
  * the oldest position is too old or has too many changes, the older half is reset and the younger half is looked up again,
- * so one old position does not reset all.
+ * so one old position does not reset all. Of streams of some ids, those with the most changed ids are reset: no client resets another
+ * that wants less.
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
@@ -22,7 +23,7 @@ const REPEATED_WITHIN_MS = 60_000
 const CHECK_MS = 10
 /** Pause before a lookup, since many clients reconnect at the same time. */
 const GATHER_MS = 50
-/** Most entries of all clients that are looked up together; beyond it the oldest clients are reset. */
+/** Most ids of all clients that are looked up together; beyond it some clients are reset. */
 const MAX_IDS = 100_000
 const MAX_BYTES = 256 * 1024 * 1024
 const RETRY_MS = 20
@@ -160,7 +161,7 @@ function createLookup ({ feed, view, viewVersion, queries, begin, again, now, si
    * @param {View} from
    * @param {Resuming[]} some
    * @param {AbortSignal} over
-   * @returns {Promise<boolean>} false: for the oldest it is too much or too old
+   * @returns {Promise<true | Resuming[]>} those that are to be reset before the others are looked up again
    */
   async function lookUpTogether (from, some, over) {
     if (view() !== from) some.forEach(again)
@@ -182,7 +183,9 @@ function createLookup ({ feed, view, viewVersion, queries, begin, again, now, si
       })
       return true
     } catch (error) {
-      if (error.code === 'POSITION_EXPIRED' || error.code === 'POSITION_INVALID') return false
+      if (error instanceof TooMany) return error.clients.map((index) => some[index])
+      // older positions have at least as many changes
+      if (error.code === 'POSITION_EXPIRED' || error.code === 'POSITION_INVALID') return some.slice(0, Math.ceil(some.length / 2))
       if (!signal.aborted) failed(some, error, error.retryable || over.aborted)
       return true
     }
@@ -214,11 +217,11 @@ function createLookup ({ feed, view, viewVersion, queries, begin, again, now, si
     let left = all
     while (left.length > 0) {
       left = left.filter(({ stream }) => !stream.isOver)
-      const isDone = await lookUpTogether(from, left, over)
-      if (signal.aborted || isDone) return
-      // older positions have at least as many changes
-      const older = performance.now() > untilMs ? left.length : Math.ceil(left.length / 2)
-      for (const { stream } of left.splice(0, older)) resetResuming(stream, 'expired', true)
+      const found = await lookUpTogether(from, left, over)
+      if (signal.aborted || found === true) return
+      const lost = performance.now() > untilMs ? left : found
+      for (const { stream } of lost) resetResuming(stream, 'expired', true)
+      left = left.filter((one) => !lost.includes(one))
     }
   }
 }
@@ -233,6 +236,15 @@ function resetResuming (stream, reason, hasBegun = false) {
   stream.isFromHead = hasBegun && stream.limit === 0
 }
 
+/** Changed ids of clients that are looked up together. */
+class TooMany extends Error {
+  /** @param {number[]} clients that have most of them */
+  constructor (clients) {
+    super('too many changes since')
+    this.clients = clients
+  }
+}
+
 /**
  * The ids that changed since the positions of clients, looked up for many clients at once.
  *
@@ -242,7 +254,7 @@ function resetResuming (stream, reason, hasBegun = false) {
  * The newest version of each id is taken from the view afterwards, so nothing newest is missed and nothing goes back.
  * @param {Lookup} lookup with positions that the view has reached
  * @returns {Promise<Missed>}
- * @throws {FreshetError} POSITION_EXPIRED trimmed or too much, for the oldest position and perhaps not for all
+ * @throws {FreshetError | TooMany} POSITION_EXPIRED trimmed or too much, for the oldest position and perhaps not for all
  */
 async function changesSince ({ queries, view, clients, now, signal }) {
   const { feed, partitions } = view.definition
@@ -271,7 +283,7 @@ async function changesSince ({ queries, view, clients, now, signal }) {
         sliceMs = performance.now()
       }
     }
-    if (collected.isTooMuch()) throw expired(feed, 'too many changes since')
+    if (collected.isTooMuch()) throw collected.tooMany() ?? expired(feed, 'too many changes since')
     const isRead = parts.every(isThere)
     if (isRead && isSure.includes(false)) throw expired(feed, 'the changes since cannot be determined')
     isDone = isRead && !isSure.includes(null)
@@ -319,6 +331,19 @@ function createCollected ({ clients, partitions }) {
 
   return {
     isTooMuch: () => lastSeqs.size > MAX_IDS || bytes > MAX_BYTES,
+
+    /** Where ids are too many: the clients of some ids that have most of them. @returns {TooMany | null} */
+    tooMany () {
+      if (isOfAll || lastSeqs.size <= MAX_IDS) return null
+      const counted = clients.map(({ ids, beginnings }, index) =>
+        ({ index, count: beginnings.length > 0 ? found.get(index)?.size ?? 0 : ids?.size ?? 0 })).sort((a, b) => b.count - a.count)
+      let sum = 0
+      return new TooMany(counted.filter(({ count }) => {
+        const isOne = sum < MAX_IDS / 2
+        sum += count
+        return isOne
+      }).map(({ index }) => index))
+    },
 
     /**
      * @param {import('../layouts/index.js').Log} log

@@ -21,7 +21,7 @@
  * @typedef {{ frame: Buffer, id: string | null | undefined }} Named an event without its position; `id`: the position that it had, null =
  *   it had an empty one
  */
-import { encodeSeveral, partitionsIn } from '../item/index.js'
+import { encodeSeveral, longestSeveral, partitionsIn } from '../item/index.js'
 import { EMPTY_HEARTBEAT, frameOf, NO_ITEMS, retrySoon, withPosition } from './events.js'
 import { HEARTBEAT_MS, ViewerState } from './stream.js'
 
@@ -54,10 +54,14 @@ export function severalOf (subjects, { positions, isResumed, wanted }) {
   let end = () => {}
 
   function position () {
-    const reached = parts.map(({ name, isFeed, part }) => ({ name, isFeed, position: part.position }))
-    if (countPartitions(reached) > MAX_PARTITIONS) end()
+    const reached = parts.map(({ name, isFeed, part }) =>
+      ({ name, isFeed, position: part.position, isWaiting: part.isWaiting || part.isFirst }))
+    const partitions = countPartitions(reached)
+    if (partitions > MAX_PARTITIONS) end()
     const whole = encodeSeveral(reached)
-    return wanted.seal ? wanted.seal.shown({ position: whole }) : whole
+    // while there is none, another reader may not have the secret, either
+    const isNone = reached.every(({ position }) => position === null)
+    return wanted.seal && !isNone ? wanted.seal.shown({ position: whole }, longestSeveral(partitions)) : whole
   }
 
   const several = {
@@ -81,9 +85,13 @@ export function severalOf (subjects, { positions, isResumed, wanted }) {
       const stream = /** @type {import('./stream.js').Stream} */ (viewer)
       end = () => stream.end('failed', retrySoon())
       for (const { name, label, isFeed, sourceOf } of subjects) {
-        const own = positions?.get(name) ?? null
-        const part = new Part(stream, { ...wanted, label, isFeed, position: own, several })
-        parts.push({ name, isFeed, part, source: sourceOf(isResumed && positions === null ? INVALID : own) })
+        const own = positions?.get(name)
+        const part = new Part(stream, { ...wanted, label, isFeed, position: own ?? null, several })
+        // its feed has begun since
+        part.isFirst = isFeed && own === null
+        // without a snapshot nothing else says what it missed
+        const isLost = isResumed && (positions === null || (own === undefined && isFeed && wanted.limit === 0))
+        parts.push({ name, isFeed, part, source: sourceOf(isLost ? INVALID : own ?? null) })
       }
       for (const { part, source } of parts) if (!stream.isOver) source.add(part)
     },
@@ -136,7 +144,8 @@ export class Part extends ViewerState {
 
   /** Up to where everything was sent. @returns {string | null} null: nothing is */
   get position () {
-    const isSettled = this.#isFeed && !this.needsSnapshot && this.list === null && !this.isResuming
+    const isFromHead = this.isFromHead && this.resetReason === null
+    const isSettled = this.#isFeed && (!this.needsSnapshot || isFromHead) && this.list === null && !this.isResuming
     if (isSettled && this.reached !== null) this.#upTo = this.reached
     return this.#upTo?.position ?? null
   }

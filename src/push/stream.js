@@ -36,7 +36,7 @@ const joins = new WeakMap()
 
 /**
  * @typedef {{ name: 'items' | 'snapshot', ids: readonly string[], at: number, isCut?: boolean }} List ids to send, from index `at` on;
- *   `name`: of the next event; `isCut`: the scan for it ended at its bound
+ *   `name`: of the next event; `isCut`: it ended at a bound
  */
 
 /** The state that encoders read and change. */

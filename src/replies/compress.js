@@ -38,9 +38,9 @@ export function createCompressor ({ registry, store, budget, elapsed }) {
     counter.inc({ compressed: reply.gzipped === null ? 'no' : 'yes' })
     if (reply.gzipped === null) reply.retryGzipMs = nowMs + RETRY_MS
     else store.grow(reply, reply.gzipped.length)
-    // the time of the thread pool counts as build time; its utilization is unknown and taken as full
+    // the time of the thread pool counts as build time
     const costMs = reply.costMs + nowMs - startedMs
-    if (reply.revision !== null) reply.validUntilMs = Math.max(reply.validUntilMs, reply.builtMs + reuseMsOf(costMs, 1))
+    if (reply.revision !== null) reply.validUntilMs = Math.max(reply.validUntilMs, reply.builtMs + reuseMsOf(costMs))
     return reply
   }
 

@@ -2,8 +2,8 @@
  * Builds replies and reuses them for identical requests.
  *
  *     with a view      a reply is reused while the revision of its view is the same, for 1 s (its `asOf` is in its body). After
- *                      a change it is reused for a multiple of its build time: 2 x while the event loop has time to spare,
- *                      20 x when it has none, between 1 and 50 ms. For a page of 100 items that is 1 to 2 ms.
+ *                      a change it is reused for 10 times its build time, between 1 and 50 ms, so building one takes at most
+ *                      a tenth of the time. For a page of 100 items that is 1 ms.
  *     without a view   concurrent identical requests share one query. Nothing is reused afterwards.
  *
  * A private reply is reused for as long, but not while the view is the same: its `asOf` would tell whether other items change.
@@ -181,20 +181,15 @@ const sizeOf = ({ key, body, gzipped }) => 2 * key.length + body.length + (gzipp
 /** a reply is checked, and built again, at most this often */
 const CHECK_EVERY_MS = 1
 /** reuse after a change, as a multiple of the build time, and its bound */
-const REUSE_FACTOR = Object.freeze({ idle: 2, busy: 20 })
+const REUSE_FACTOR = 10
 const MAX_REUSE_MS = 50
-/** loop utilization at which no time is left to spare */
-const BUSY = 0.8
 /** unchanged content is built again after it, so that its `asOf` advances */
 const REFRESH_MS = 1000
 /** a view that has not been up to date for this long is behind; src/view has the same bound (lag.js), which this folder does not import */
 const BEHIND_MS = 1000
 
-/** @param {number} costMs @param {number} loopUse 0 to 1 @returns {number} ms for which a reply is reused after a change */
-export function reuseMsOf (costMs, loopUse) {
-  const factor = REUSE_FACTOR.idle + (REUSE_FACTOR.busy - REUSE_FACTOR.idle) * Math.min(1, loopUse / BUSY)
-  return Math.min(MAX_REUSE_MS, Math.max(CHECK_EVERY_MS, factor * costMs))
-}
+/** @param {number} costMs @returns {number} ms for which a reply is reused after a change */
+export const reuseMsOf = (costMs) => Math.min(MAX_REUSE_MS, Math.max(CHECK_EVERY_MS, REUSE_FACTOR * costMs))
 
 /**
  * @param {{ asOf: number, lagMs: number | null }} built @param {ViewState | null} state before it was built
@@ -220,10 +215,10 @@ function stateOf (revision, clock, maxStaleMs) {
 
 /**
  * @param {{ registry: import('prom-client').Registry, store: ReplyStore, budget: Budget, maxStaleMs: number,
- *   clock: () => number, elapsed: () => number, loopUse: (nowMs: number) => number,
+ *   clock: () => number, elapsed: () => number,
  *   revisionOf: (feed: string) => Revision | null }} options
  */
-export function createReplyCache ({ registry, store, budget, maxStaleMs, clock, elapsed, loopUse, revisionOf }) {
+export function createReplyCache ({ registry, store, budget, maxStaleMs, clock, elapsed, revisionOf }) {
   const builds = new Counter({
     name: 'freshet_replies_built_total',
     help: 'Total replies built from a view or a query; all other requests shared one',
@@ -271,7 +266,7 @@ export function createReplyCache ({ registry, store, budget, maxStaleMs, clock, 
       freshness: freshnessOf({ asOf, lagMs }, state),
       builtMs,
       costMs,
-      validUntilMs: state ? builtMs + reuseMsOf(costMs, loopUse(nowMs)) : -Infinity,
+      validUntilMs: state ? builtMs + reuseMsOf(costMs) : -Infinity,
       gzipped: undefined,
       retryGzipMs: before?.retryGzipMs ?? -Infinity,
       heads: {}

@@ -11,7 +11,6 @@ import { whenClosed } from '../http/index.js'
 import { acceptsGzip, headOf, matchesTag } from './headers.js'
 import { createCompressor } from './compress.js'
 import { createItemSizes } from './item-sizes.js'
-import { createLoopUse } from './loop-use.js'
 import { createReplyCache, createReplyStore, freshnessOf } from './reply-cache.js'
 import { bodyFor, kindFor } from './reply-kind.js'
 
@@ -25,16 +24,13 @@ export const NDJSON_TYPE = 'application/x-ndjson; charset=utf-8'
 
 /**
  * @param {{ registry: import('prom-client').Registry, budget: import('./reply-cache.js').Budget, maxStaleMs: number,
- *   clock: () => number, elapsed?: () => number, loopUse?: (nowMs: number) => number,
+ *   clock: () => number, elapsed?: () => number,
  *   revisionOf?: (feed: string) => import('./reply-cache.js').Revision | null }} options
- *   `clock`: ms since 1970; `elapsed`: monotonic, ms; `loopUse`: utilization of the event loop, 0 to 1; `revisionOf`: null when no
- *   view of the feed answers
+ *   `clock`: ms since 1970; `elapsed`: monotonic, ms; `revisionOf`: null when no view of the feed answers
  */
-export function createReplies ({
-  registry, budget, maxStaleMs, clock, elapsed = () => performance.now(), loopUse = createLoopUse(), revisionOf = () => null
-}) {
+export function createReplies ({ registry, budget, maxStaleMs, clock, elapsed = () => performance.now(), revisionOf = () => null }) {
   const store = createReplyStore(registry)
-  const cache = createReplyCache({ registry, store, budget, maxStaleMs, clock, elapsed, loopUse, revisionOf })
+  const cache = createReplyCache({ registry, store, budget, maxStaleMs, clock, elapsed, revisionOf })
   const compressed = createCompressor({ registry, store, budget, elapsed })
   const staleReplies = new Counter({
     name: 'freshet_stale_replies_total',

@@ -1,9 +1,8 @@
 /** What the crowds of demos share: they are ordinary clients of gateway and reader. */
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
-import { Agent, request } from 'node:http'
-import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createHttpClient } from '../http-client.js'
 
 const RETRY_MS = 1000
 const CONNECTIONS = 200
@@ -17,26 +16,25 @@ const BUSY = [429, 503]
 
 /** @param {{ gatewayUrl: string, readerUrl: string, signal: AbortSignal }} options */
 export function createCrowdClient ({ gatewayUrl, readerUrl, signal }) {
-  const toGateway = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
+  const gateway = createHttpClient({ url: gatewayUrl, maxSockets: CONNECTIONS })
   // everyone who waits has a request at the reader
-  const toReader = new Agent({ keepAlive: true })
+  const reader = createHttpClient({ url: readerUrl })
   // one of each request in flight
   setMaxListeners(0, signal)
-  signal.addEventListener('abort', () => [toGateway, toReader].forEach((agent) => agent.destroy()))
+  signal.addEventListener('abort', () => [gateway, reader].forEach(({ close }) => close()))
 
   /** @param {string} method @param {string} path @param {Options} options @param {string} key @returns {Promise<Reply>} */
-  const ask = (method, path, { body, ticket, until = signal }, key) => new Promise((resolve, reject) => {
-    const [url, agent] = method === 'GET' ? [readerUrl, toReader] : [gatewayUrl, toGateway]
+  async function ask (method, path, { body, ticket, until = signal }, key) {
+    const client = method === 'GET' ? reader : gateway
     const headers = {
       ...(method === 'GET' ? {} : { 'idempotency-key': key }),
       ...(body ? { 'content-type': 'application/json' } : {}),
       ...(ticket ? { 'freshet-ticket': ticket } : {})
     }
-    request(url + path, { method, agent, headers, signal: until }, (response) => {
-      const { statusCode = 0, headers: { 'retry-after': after } } = response
-      json(response).then((reply) => resolve({ status: statusCode, retryMs: after ? 1000 * Number(after) : RETRY_MS, reply }), reject)
-    }).once('error', reject).end(body && JSON.stringify(body))
-  })
+    const reply = await client.call(method, path, { headers, body: body && JSON.stringify(body), signal: until })
+    const after = reply.headers['retry-after']
+    return { status: reply.status, retryMs: after ? 1000 * Number(after) : RETRY_MS, reply: JSON.parse(reply.text) }
+  }
 
   /** Ends early with the demo. @param {number} ms */
   const pause = (ms) => sleep(ms, undefined, { signal }).catch(() => {})

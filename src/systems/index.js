@@ -16,6 +16,7 @@
  */
 import { idWith as hashed, NAMED_RULES } from '../admission/index.js'
 import { asError, define, SettingsInvalid } from '../errors.js'
+import { createHttpClient } from '../http-client.js'
 import { BREAKERS, createBreaker, MIN_FAILURES } from './breaker.js'
 import { checkRule as check } from './check-rule.js'
 import { checkedDefinition, faultsOfDriver } from './checked-definition.js'
@@ -99,7 +100,7 @@ export const columnsOf = vocabulary.columnsOf
 export const createCrowdClient = crowd.createCrowdClient
 
 /** @type {Words.Calls} */
-export const calls = Object.freeze({ createBreaker, states: BREAKERS, minFailures: MIN_FAILURES, localUrl, asError })
+export const calls = Object.freeze({ createBreaker, states: BREAKERS, minFailures: MIN_FAILURES, createHttpClient, localUrl, asError })
 
 /** @type {Words.DefineErrors} */
 export function defineErrors (name, errors) {

@@ -110,11 +110,21 @@
  * }} CreateCrowdClient
  */
 /**
+ * `path`: below `url`, null = `url` itself; `readsBody`: false = the reply ends with its headers
+ * @typedef {(options: { url: string, headers?: Record<string, string>, timeoutMs?: number, maxBytes?: number, maxSockets?: number,
+ *   maxFreeSockets?: number }) => {
+ *   call: (method: string, path: string | null, options?: { body?: string, headers?: Record<string, string>, signal?: AbortSignal,
+ *     readsBody?: (status: number) => boolean }) => Promise<{ status: number, headers: Record<string, any>, text: string }>,
+ *   close: () => void
+ * }} CreateHttpClient
+ */
+/**
  * Calls of other services. `createBreaker`: a circuit breaker, whose states are `states`, the best first, and which opens after
- * `minFailures` at the earliest; `localUrl`: the URL of what runs on this machine, whose faults a page may switch, else null; `asError`:
- * what code of others has thrown, with a short message.
+ * `minFailures` at the earliest; `createHttpClient`: kept connections, a deadline, a bound on bodies; `localUrl`: the URL of what runs
+ * on this machine, whose faults a page may switch, else null; `asError`: what code of others has thrown, with a short message.
  * @typedef {{ createBreaker: (options: { limit: number, resetMs?: number, now?: () => number }) => any, states: readonly string[],
- *   minFailures: number, localUrl: (url: string) => string | null, asError: (thrown: unknown) => Error }} Calls
+ *   minFailures: number, createHttpClient: CreateHttpClient, localUrl: (url: string) => string | null,
+ *   asError: (thrown: unknown) => Error }} Calls
  */
 
 /**

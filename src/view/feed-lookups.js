@@ -116,31 +116,32 @@ const MAX_FEEDS = 10_000
 /**
  * @param {{ keyPrefix: string, lookUp: import('../store/index.js').LookUp,
  *   onNode: <T>(read: (connection: import('../store/index.js').Router) => Promise<T>) => Promise<T> }} parts
- * @returns {(feed: string) => Promise<string>}
+ * @returns {(feed: string, isNew?: boolean) => Promise<{ secret: string, isStored: boolean }>} `isNew`: it has just begun
  */
 export function createFeedSecrets ({ keyPrefix, lookUp, onNode }) {
   const own = newSecret()
   const primary = { send: (/** @type {any[]} */ ...words) => lookUp(/** @type {any} */ (words)) }
-  /** @type {Map<string, { secret: string, readMs: number }>} */
+  /** @type {Map<string, { secret: string, isStored: boolean, readMs: number }>} */
   const secrets = new Map()
 
-  /** @param {string} feed @returns {Promise<string>} */
+  /** @param {string} feed */
   async function read (feed) {
     const { stored } = await onNode(async (connection) => ({ stored: await readSecret(connection, keyPrefix, feed) }))
     // a replica may not have it yet
-    return stored ?? await readSecret(primary, keyPrefix, feed) ?? `${own} ${feed}`
+    const secret = stored ?? await readSecret(primary, keyPrefix, feed)
+    return secret === null ? { secret: `${own} ${feed}`, isStored: false } : { secret, isStored: true }
   }
 
-  return async (feed) => {
+  return async (feed, isNew = false) => {
     const last = secrets.get(feed)
-    if (last && performance.now() - last.readMs < FRESH_MS) return last.secret
-    const secret = await read(feed).catch((error) => {
-      if (error.retryable && last) return last.secret
+    if (last && performance.now() - last.readMs < FRESH_MS && (last.isStored || !isNew)) return last
+    const found = await read(feed).catch((error) => {
+      if (error.retryable && last) return last
       throw error
     })
     if (secrets.size >= MAX_FEEDS) secrets.clear()
-    secrets.set(feed, { secret, readMs: performance.now() })
-    return secret
+    secrets.set(feed, { ...found, readMs: performance.now() })
+    return found
   }
 }
 

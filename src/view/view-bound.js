@@ -49,8 +49,9 @@ export function createViewBound ({ maxBytes = ofProcess(), unreadMs = UNREAD_MS,
 
     /** @param {string} feed @returns {FreshetError | null} why it has no view */
     refusalOf: (feed) => refused.has(feed)
-      ? new FreshetError('VIEW_OVER_BOUND', `feed ${feed} has no view: those of this process hold ${bytes} bytes, which is more than ` +
-        'half of its memory; request the newest items, or read fewer feeds from one reader')
+      // not how many bytes: those of other feeds and ids would show
+      ? new FreshetError('VIEW_OVER_BOUND', `feed ${feed} has no view: those of this process hold more than half of its memory; ` +
+        'request the newest items, or read fewer feeds from one reader')
       : null,
 
     /**

@@ -19,11 +19,11 @@ export const ARROWS = /** @type {Record<string, string[]>} */ ({
   'src/view': ['src/errors.js', 'src/ticks.js', 'src/item', 'src/layouts', 'src/feeds', 'src/store'],
   'src/metrics': ['src/errors.js', 'src/ticks.js', 'src/runtime', 'src/store', 'src/pipeline'],
   'src/fields': ['src/errors.js', 'src/settings'],
-  'src/http': ['src/errors.js', 'src/item', 'src/fields', 'src/metrics', 'src/settings'],
+  'src/http': ['src/errors.js', 'src/http-client.js', 'src/item', 'src/fields', 'src/metrics', 'src/settings'],
   'src/replies': ['src/errors.js', 'src/item', 'src/http'],
   'src/push': ['src/errors.js', 'src/item', 'src/layouts', 'src/view', 'src/http', 'src/replies', 'src/metrics'],
   'src/systems': [
-    'src/errors.js', 'src/ticks.js', 'src/settings', 'src/item', 'src/admission', 'src/consumers', 'src/schedule',
+    'src/errors.js', 'src/http-client.js', 'src/ticks.js', 'src/settings', 'src/item', 'src/admission', 'src/consumers', 'src/schedule',
     'src/waiting-room', 'src/sql',
     'src/store', 'src/metrics', 'src/fields', 'src/http', 'src/push'
   ],

@@ -5,8 +5,9 @@ import { fileURLToPath } from 'node:url'
 import { resolve } from '../../settings.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { ackNames } from '../../src/pipeline/acks.js'
+import { exampleOf } from '../docs/examples.js'
 import { filesIn, labCheckout, lookWithLab, pathsIn, readJson, runLab, tinyPlan } from '../lab/lab-checkout.js'
-import { wholeTest } from '../scope.js'
+import { nightTest, wholeTest } from '../scope.js'
 import { endOfMain } from './in-process.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -16,7 +17,9 @@ const root = await labCheckout(t, {
   '902-engines': tinyPlan({ arms: { ids: { engine: 'valkey' }, redis: { engine: 'redis 0.1' }, blob: { load: 'blob' } } }),
   '903-typo': tinyPlan({ arms: { ids: { settings: { layot: 'ids' } }, blob: { load: 'blob' } } })
 })
-const FLAGS = ['--a', '--layout ids', '--b', '--layout values', '--rate', '20000']
+/** The comparison that docs/measuring.md begins with: its words behind `npm run experiment --`. */
+const [shown] = await exampleOf('docs/measuring.md', 'ad-hoc')
+const COMPARISON = (shown.split(' -- ')[1].match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ''))
 /** What a run may not touch unless it is a plan's whole. */
 const kept = async () => [...await filesIn(join(root, 'experiments')), ...await filesIn(join(root, 'charts'))]
 
@@ -45,7 +48,7 @@ t.test('flags that do not go together are refused, before anything is looked at'
     [['901', '--a', '--layout ids'], /a: --layout ids \(--a\); expected only with ad-hoc/],
     [['901', '--engine', 'valkey', '--target', 'redis://127.0.0.1:1'], /engine: valkey \(--engine\); expected without --target/],
     [['901', '--replica-url', 'redis://127.0.0.1:1'], /replicaUrl: \(--replica-url\); expected only with --target/],
-    [['ad-hoc', ...FLAGS, 'values'], /unexpected argument "values"/],
+    [[...COMPARISON, 'values'], /unexpected argument "values"/],
     [['list', '901'], /unexpected argument "901"/],
     [['all', '901'], /unexpected argument "901"/]
   ])) t.throws(() => resolve(args, {}, known), { exitStatus: 2, message: words }, args.join(' '))
@@ -84,4 +87,10 @@ wholeTest('a quick run says that it is no result, and leaves experiments and cha
   const [file, ...others] = await pathsIn(join(root, '.freshet', 'lab', 'results'), /\.\w+$/)
   t.same(others, [], 'no chart is drawn')
   t.match(await readJson(file), { experiment: '901-tiny', settings: { quick: true, seconds: 2, rounds: 1 } })
+})
+
+nightTest('the comparison of docs/measuring.md, in one short round', async (t) => {
+  const { code, stdout, stderr } = await runLab(t, root, [...COMPARISON, '--quick'])
+  t.equal(code, 0, stderr)
+  t.match(stdout, /A: --layout ids \/ B: --layout values/)
 })

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const COMMAND = /^(?:npm start(?: -s)?|npx freshet) (.+)$/gm
 
 /** @param {string} page relative to the root */
 export const readPage = (page) => readFile(`${ROOT}${page}`, 'utf8')
@@ -12,8 +13,27 @@ export async function exampleOf (page, name) {
   const text = await readPage(page)
   const at = text.indexOf(`<!-- example: ${name} -->`)
   if (at < 0) throw new Error(`${page} has no example ${name}`)
-  return [...text.slice(at).matchAll(/```(?:js|ts)?\n([\s\S]*?)```/g)].map(([, block]) => block)
+  return [...text.slice(at).matchAll(/```\w*\n([\s\S]*?)```/g)].map(([, block]) => block)
 }
+
+/**
+ * The commands of Freshet in a block, by name.
+ * @param {string} block
+ * @param {Record<string, string>} [places] paths, addresses and the like of the page, and those of the test
+ * @returns {Record<string, string[]>} flags; without --redis-url, which the services of a test have anyway
+ */
+export const commandsIn = (block, places = {}) => Object.fromEntries([...block.matchAll(COMMAND)].map(([, line]) => {
+  const text = Object.entries(places).reduce((one, [shown, used]) => one.replaceAll(shown, used), line)
+  const [command, ...flags] = text.replace(/ --redis-url \S+/, '').split(' ').filter((word) => word !== '--')
+  return [command, flags]
+}))
+
+/**
+ * A block of curl commands for bash, with the addresses of a test.
+ * @param {string} block @param {{ gateway?: { url: string }, reader?: { url: string } }} [services]
+ */
+export const shellOf = (block, { gateway, reader } = {}) => block.replace(/^curl/gm, 'curl -s -w "\\n"')
+  .replaceAll('http://127.0.0.1:8081', gateway?.url ?? '').replaceAll('http://127.0.0.1:8080', reader?.url ?? '')
 
 /**
  * Shown output as a pattern: `…` stands for any text, and the given times may differ.

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import ts from 'typescript'
 import { connectFor, eventually, startServer } from '../servers.js'
@@ -32,6 +33,17 @@ t.test('files that are loaded from standard input', async (t) => {
     const response = await fetch(/'(.*)'/.exec(query)?.[1].replace('http://127.0.0.1:8080', reader.url) ?? '')
     t.match(await response.text(), patternOf(answer), `${name}: the answer`)
   }
+})
+
+t.test('a compressed file', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'compressed-'))
+  t.teardown(() => rm(folder, { recursive: true }))
+  const path = join(folder, 'weather.csv.gz')
+  await writeFile(path, gzipSync(await readPage('examples/data/weather.csv')))
+  const [write] = await exampleOf('docs/writing.md', 'compressed')
+  const { stdout } = await run('bash', ['-c', write.replace('weather.csv.gz', path)],
+    { cwd: ROOT, env: { ...process.env, FRESHET_REDIS_URL: primary.url } })
+  t.match(JSON.parse(stdout), { offered: 2922, items: 2922 })
 })
 
 t.test('items that are sent over HTTP', async (t) => {

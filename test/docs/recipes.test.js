@@ -12,7 +12,7 @@ import { nightTest, wholeTest } from '../scope.js'
 import { eventually, freePort } from '../servers.js'
 import { startGateway, startReader } from '../services.js'
 import { sharedDeployment } from '../shared.js'
-import { exampleOf, readPage, ROOT } from './examples.js'
+import { exampleOf, ROOT } from './examples.js'
 
 const run = promisify(execFile)
 const PAGE = 'docs/recipes.md'
@@ -31,11 +31,8 @@ const here = (text) => text.replaceAll('http://127.0.0.1:8080', reader.url).repl
 /** Without what is another each time. @param {string} text */
 const timeless = (text) => text.replace(/"ts":\d{13}/g, '"ts":T').replace(/^(id|retry): \S+$/gm, '$1: …').trim()
 
-/** The code behind a mark, in whatever language. @param {string} name */
-async function codeOf (name) {
-  const text = await readPage(PAGE)
-  return /```\w*\n([\s\S]*?)```/.exec(text.slice(text.indexOf(`<!-- example: ${name} -->`)))?.[1] ?? ''
-}
+/** @param {string} name */
+const codeOf = async (name) => (await exampleOf(PAGE, name))[0]
 
 /**
  * Output of a program that runs until the test ends.

@@ -9,7 +9,7 @@ import t from 'tap'
 import { checkRule, openSystem } from '../../src/systems/index.js'
 import { loadSystems, SYSTEM_NAMES, SYSTEMS } from '../../src/systems/list.js'
 import { endOfMain } from '../bin/in-process.js'
-import { exampleOf, patternOf } from '../docs/examples.js'
+import { commandsIn, exampleOf, patternOf, shellOf } from '../docs/examples.js'
 import { openLive } from '../push/live-client.js'
 import { eventually } from '../servers.js'
 import { startConsumers, startGateway, startReader } from '../services.js'
@@ -76,19 +76,21 @@ t.test('the example is at most 250 lines, its README included, from public expor
 })
 
 t.test('docs/own-systems.md builds it from its own lines', async (t) => {
-  const [page, ...files] = await Promise.all(['../../docs/own-systems.md', 'hall.lua', 'index.js']
-    .map((name) => readFile(new URL(name, EXAMPLE), 'utf8')))
-  const blocks = [...page.slice(page.indexOf('## A hall of seats')).matchAll(/```(?:lua|js)\n([^]*?)```/g)].map(([, text]) => text)
-  t.ok(blocks.length >= 5)
+  const files = await Promise.all(['hall.lua', 'index.js'].map((name) => readFile(new URL(name, EXAMPLE), 'utf8')))
+  const blocks = await exampleOf('docs/own-systems.md', 'hall')
+  t.equal(blocks.length, 5)
   t.same(blocks.filter((text) => !files.some((file) => file.includes(text))), [])
 })
 
 t.test('the same over HTTP: gateway, reader and consumers with --systems, in one hall', async (t) => {
-  const flags = ['--systems', `auctions,${fileURLToPath(new URL('index.js', EXAMPLE))}`]
+  const module = fileURLToPath(new URL('index.js', EXAMPLE))
+  const [processes] = await exampleOf('examples/seats/README.md', 'processes')
+  const shown = commandsIn(processes, { './examples/seats/index.js': module })
+  const { gateway: flags } = shown
   const options = { redisUrl, keyPrefix: `${keyPrefix}http:`, flags }
-  const ofReader = { ...options, flags: [...flags, '--read-from', 'primary'] }
+  const ofReader = { ...options, flags: [...shown.reader, '--read-from', 'primary'] }
   const [gateway, reader] = await Promise.all([startGateway(t, options), startReader(t, ofReader)])
-  await startConsumers(t, options)
+  await startConsumers(t, { ...options, flags: shown.consumers })
   /** @param {string} method @param {string} path @param {object} body @param {Record<string, string>} [headers] */
   const send = (method, path, body, headers = {}) =>
     gateway.send(method, `/v1/halls/${path}`, JSON.stringify(body), { 'content-type': 'application/json', ...headers })
@@ -127,9 +129,7 @@ t.test('the same over HTTP: gateway, reader and consumers with --systems, in one
 
   await t.test('the session of its README prints what is shown', async (t) => {
     const [commands, printed] = await exampleOf('examples/seats/README.md', 'seats')
-    const shell = commands.replaceAll('curl', 'curl -s -w "\\n"').replaceAll('http://127.0.0.1:8081', gateway.url)
-      .replaceAll('http://127.0.0.1:8080', reader.url)
-    const { stdout } = await run('bash', ['-c', shell])
+    const { stdout } = await run('bash', ['-c', shellOf(commands, { gateway, reader })])
     t.match(stdout.trim(), patternOf(printed))
   })
 

@@ -14,6 +14,7 @@ import { MOST_WORDS, wordsOf } from '../../lab/report/statements.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { ackNames } from '../../src/pipeline/acks.js'
 import { ROOT } from '../architecture/source.js'
+import { exampleOf } from '../docs/examples.js'
 
 const FOLDER = join(ROOT, 'experiments')
 const KNOWN = {
@@ -122,8 +123,7 @@ t.test('experiments/README.md is a page, has a verdict on each published study, 
 })
 
 t.test('the plan that docs/measuring.md shows can be run', async (t) => {
-  const measuring = await readFile(new URL('../../docs/measuring.md', import.meta.url), 'utf8')
-  const [, code] = /<!-- example: plan -->\n```js\n([\s\S]*?)```/.exec(measuring) ?? []
+  const [code] = await exampleOf('docs/measuring.md', 'plan')
   const { default: raw } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
   t.match(readPlan('013-longer-batches', raw, KNOWN), { number: '013', baseline: '5 ms' })
 })

@@ -95,30 +95,25 @@ t.test('a rejects file that cannot be written ends the writer, after it stored w
   t.equal(await readFile(input, 'utf8'), lines)
 })
 
-t.test('--file reads a file, plain or gzip, and stdin may be gzip, too', async (t) => {
-  const text = ndjson(Array.from({ length: 500 }, (_, i) => ({ id: `${i}`, ts: now + i })))
-  const [plain, packed] = ['lines.ndjson', 'lines.gz'].map((name) => join(folder, name))
-  await writeFile(plain, text)
-  await writeFile(packed, gzipSync(text))
-  for (const [feed, flags, input] of /** @type {[string, string[], Buffer?][]} */ ([['plain', ['--file', plain]],
-    ['packed', ['--file', packed]], ['piped', ['--source', 'stdin'], gzipSync(text)]])) {
-    const { code, summary } = await write(t, ['--feed', feed, ...flags], { input })
-    t.equal(code, 0)
-    t.match(summary, { offered: 500, items: 500 })
-  }
-  t.equal((await reader.allItems('packed')).length, 500)
+t.test('--file reads a file', async (t) => {
+  const path = join(folder, 'lines.ndjson')
+  await writeFile(path, ndjson(Array.from({ length: 500 }, (_, i) => ({ id: `${i}`, ts: now + i }))))
+  const { code, summary } = await write(t, ['--file', path, '--feed', 'plain'])
+  t.equal(code, 0)
+  t.match(summary, { offered: 500, items: 500 })
+  t.equal((await reader.allItems('plain')).length, 500)
 })
 
-t.test('gzip that is cut off ends the writer with what was before it stored', async (t) => {
-  const text = ndjson(Array.from({ length: 2000 }, (_, i) => ({ id: `${i}`, ts: now + i, pad: `${i * 7919}` })))
-  const path = join(folder, 'cut.gz')
-  const packed = gzipSync(text)
-  await writeFile(path, packed.subarray(0, packed.length - 100))
-  const { code, summary, stderr } = await write(t, ['--file', path, '--feed', 'cut'])
-  t.equal(code, 1)
-  t.match(stderr, /"code":"INPUT_INVALID".*the gzip input is cut off near byte [\d,]+ /)
-  t.ok(summary.items > 1500 && summary.items < 2000, `${summary.items} before the cut`)
-  t.equal((await reader.allItems('cut')).length, summary.items)
+t.test('gzip is refused with the command that decompresses it', async (t) => {
+  const path = join(folder, 'lines.gz')
+  const packed = gzipSync(ndjson([{ id: 'a', ts: now }]))
+  await writeFile(path, packed)
+  for (const [flags, input] of /** @type {[string[], Buffer?][]} */ ([[['--file', path]], [['--source', 'stdin'], packed]])) {
+    const { code, summary, stderr } = await write(t, ['--feed', 'packed', ...flags], { input })
+    t.equal(code, 1)
+    t.match(stderr, /"code":"INPUT_INVALID".*compressed with gzip; decompress it on the way: zcat FILE \| npx freshet writer --source stdin/)
+    t.match(summary, { offered: 0, items: 0 })
+  }
 })
 
 t.test('a missing file is a fault of the settings, with all others, before anything starts', async (t) => {

@@ -4,10 +4,11 @@
  * A process of its own: memory that other files freed would hide growth.
  */
 import { Readable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { readRecords } from '../../writers/input/records.js'
 import { memoryInUse } from '../memory.js'
-import { endless, streamOf } from './feeding.js'
+import { endless, read, streamOf } from './feeding.js'
 import { nightly, wholeTest } from '../scope.js'
 
 const MIB = 1024 * 1024
@@ -20,6 +21,17 @@ const filled = (text) => Buffer.alloc(CHUNK_BYTES, text)
 t.test('an unknown format is refused', async (t) => {
   await t.rejects(readRecords(streamOf(''), { format: 'xml' }).next(),
     { name: 'TypeError', message: 'format xml; expected ndjson | csv | json' })
+})
+
+t.test('gzip is refused, however it is cut into chunks', async (t) => {
+  for (const format of ['ndjson', 'csv', 'json']) {
+    for (const chunkBytes of [1, 2, Infinity]) {
+      const { entries, error } = await read(gzipSync('{"id":"a"}\n'), { format }, chunkBytes)
+      t.same(entries, [])
+      t.match(error, { code: 'INPUT_INVALID', exitStatus: 1, message: /zcat FILE \|/ })
+    }
+    t.not((await read(Buffer.from([0x1f]), { format })).error?.message.includes('zcat'), true)
+  }
 })
 
 t.test('a refused record has its bytes, of a long one the beginning', async (t) => {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import fc from 'fast-check'
-import { checkCreation, decodeOffsets, encodeOffsets, isPositionOf } from '../../src/item/position.js'
+import { checkCreation, decodeOffsets, decodeSeveral, encodeOffsets, encodeSeveral, isPositionOf } from '../../src/item/position.js'
 import { holds } from '../properties.js'
 
 const FEED = 'latest'
@@ -76,4 +76,15 @@ t.test('a position expires when its feed is dropped and created again', async (t
     turned[0] ^= 1 << bit
     t.notOk(isPositionOf(FEED, turned.toString('base64url')), `kind ${turned[0]}`)
   }
+})
+
+t.test('a position of several feeds tells one that does not exist from one that has none yet', (t) => {
+  const position = encodeOffsets('a', { readMs: 9, offsets: [{ ms: 5, n: 1, versions: 0, isEnd: true }] })
+  const subjects = [
+    { name: 'a', isFeed: true, position }, { name: 'b', isFeed: true, position: null, isWaiting: true },
+    { name: 'c', isFeed: true, position: null }, { name: 'sale:d', isFeed: false, position: null }
+  ]
+  const positions = decodeSeveral(subjects, encodeSeveral(subjects), new Map())
+  t.same([...positions ?? []], [['a', position], ['b', null], ['sale:d', null]])
+  t.end()
 })

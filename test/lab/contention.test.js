@@ -94,17 +94,14 @@ t.test('a history file is checked: npm run experiment -- check FILE', async (t) 
   t.match(bad.stdout, /A1 events rise by the increment, without gaps: no \(/)
 })
 
-wholeTest('bids at a rate, over many auctions', async (t) => {
-  const load = { ...LOAD, technique: '', rate: 2000, lots: 50, seconds: nightly(0.5, 0.3) }
-  for (const skew of /** @type {const} */ (['hot', 'zipf'])) {
-    const { items, seconds, invariants, history } = await runBids(openMutant(''), { ...load, skew })
-    t.same(broken(invariants), [])
-    t.ok(items / seconds < 2500, `${items} bids in ${seconds} s`)
-    const share = history.bids.length / items
-    t.ok(skew === 'hot' ? share > 0.7 : share > 0.05 && share < 0.6, `${skew}: ${share} on the first`)
-  }
-  const { invariants } = await runBids(openMutant('get-set'), { ...load, rate: 0, skew: 'zipf' })
-  t.match(broken(invariants).join(), 'A1', 'each auction is checked')
+wholeTest("bids over many auctions, by Zipf's law", async (t) => {
+  const load = { ...LOAD, technique: '', lots: 50, seconds: nightly(0.5, 0.3) }
+  const { items, invariants, history } = await runBids(openMutant(''), load)
+  t.same(broken(invariants), [])
+  const share = history.bids.length / items
+  t.ok(share > 0.05 && share < 0.6, `${share} on the first`)
+  const { invariants: ofMutant } = await runBids(openMutant('get-set'), load)
+  t.match(broken(ofMutant).join(), 'A1', 'each auction is checked')
 })
 
 wholeTest('a soft close moves the end, and the checker knows how far it may', async (t) => {

@@ -31,6 +31,9 @@ const CELLS = [
 t.test('a window says how large batches were, and what each item was sent with', async (t) => {
   t.match(windowOf([sample({ zadd: 40, set: 10_000 })], 'item'),
     { itemsPerBatch: 250, commandsPerUnit: 0.05, callsPerUnit: { zadd: 0.004, set: 1 } })
+  t.match(windowOf([sample({ zadd: 20, set: 10_000 })], 'item', 'gateway'), { itemsPerBatch: 500 }, 'not of a request')
+  const nodes = [{ role: 'primary', commands: 5, calls: {} }, { role: 'primary', commands: 500, calls: { zadd: 40 } }]
+  t.match(windowOf([sample({}, { nodes })], 'item'), { commandsPerUnit: 0.0505, callsPerUnit: { zadd: 0.004 } }, 'of all primaries')
   t.match(windowOf([sample({ evalsha: 625, set: 10_000 })], 'decision'), { itemsPerBatch: 16 }, 'of decisions a batch is a call')
   t.equal(windowOf([], 'item'), null)
   t.equal(windowOf([sample({}, { nodes: [{ commands: 1 }] })], 'item'), null, 'results before calls were kept')
@@ -57,6 +60,16 @@ t.test('windows from before the log of arrivals have no transaction where ZADD w
   t.match(of({ msetex: 0.004 }), [/^exec 1 times a batch, 0/, /^msetex 1 times a batch, 0/])
 })
 
+t.test('nor one of script and entry; an attempt now and then to do without the script is upkeep', async (t) => {
+  const scripted = { evalsha: 0.004, zadd: 0.004, msetex: 0.004 }
+  const window = { itemsPerBatch: 250, commandsPerUnit: 0.05, callsPerUnit: { ...scripted, watch: 0.0001, exec: 0.0001 } }
+  const of = (/** @type {Record<string, number>} */ calls) =>
+    differencesOf({ node: node(1, calls), unit: 'item', itemsPerBatch: 250 }, window)
+  t.same(of({ ...scripted, exec: 0.004, xadd: 0.004 }), [])
+  t.match(of({ zadd: 0.004, msetex: 0.004, watch: 0.004, exec: 0.004 }),
+    [/^evalsha 0 times a batch, 1 in/, /^watch 1 times a batch, 0\.025 in/])
+})
+
 t.test('marks of late items are no form of ids, but entries are one of segments', async (t) => {
   const window = { itemsPerBatch: 250, commandsPerUnit: 0.05, callsPerUnit: { zadd: 0.004, exec: 0.004, xadd: 0.002 } }
   t.same(differencesOf({ node: node(1, { zadd: 0.004, exec: 0.004 }), unit: 'item', itemsPerBatch: 250 }, window), [])
@@ -66,7 +79,8 @@ t.test('marks of late items are no form of ids, but entries are one of segments'
 
 t.test('batches that all went through the script do so in the count', async (t) => {
   const window = (/** @type {number} */ watch) => ({ itemsPerBatch: 250, commandsPerUnit: 0.05, callsPerUnit: { evalsha: 0.004, watch } })
-  t.ok(isScripted(window(0.00002)), 'one attempt in 200 batches')
+  t.ok(isScripted(window(0.0001)), 'one attempt in 40 batches')
+  t.notOk(isScripted(window(0.0002)))
   t.notOk(isScripted(window(0.004)))
   t.notOk(isScripted({ ...window(0), callsPerUnit: { zadd: 0.004 } }))
   t.notOk(isScripted(null))
@@ -85,6 +99,10 @@ t.test('what every batch sends says how many there were', async (t) => {
   const counted = { node: node(1, { zadd: 0.01, exec: 0.01, watch: 0.01 }), unit: 'item', itemsPerBatch: 100 }
   const window = { itemsPerBatch: 100, commandsPerUnit: 0.05, callsPerUnit: { zadd: 0.0098, exec: 0.0049, watch: 0.0049, evalsha: 0.0049 } }
   t.match(differencesOf(counted, window), [/^exec 1 times a batch, 0\.5 in/, /^evalsha 0 times a batch, 0\.5 in/, /^watch 1 times a batch, 0\.5 in/])
+  const twoSets = { node: node(1, { zadd: 0.02, setex: 1 }), unit: 'item', itemsPerBatch: 100 }
+  const of = (/** @type {number} */ zadd) => ({ itemsPerBatch: 100, commandsPerUnit: 1, callsPerUnit: { zadd, setex: 0.96 } })
+  t.same(differencesOf(twoSets, of(0.0192)), [], 'two of them in each: counters that begin later')
+  t.match(differencesOf(twoSets, of(0.0096)), [/^setex 100 times a batch, 200 in/])
 })
 
 t.test('a ratio outside of the interval of the window is explained', async (t) => {
@@ -107,6 +125,23 @@ t.test('text and page have a line for each node, and outcomes instead of figures
   }
 })
 
+t.test('a flush becomes a batch for each connection of each partition, and those that share a WAIT', async (t) => {
+  const settings = { ids: 1000, layout: 'ids', valueBytes: 128 }
+  const plan = /** @type {any} */ ({
+    fixed: {}, arms: { a: {}, b: { servers: 'cluster' } }, levels: { l: { settings: {}, without: [] } }
+  })
+  const window = (/** @type {Record<string, number>} */ callsPerUnit) => ({ itemsPerBatch: 25, commandsPerUnit: 1, callsPerUnit })
+  const of = (/** @type {any} */ more, calls = {}) =>
+    countedArm(plan, { level: 'l', arm: 'a' }, { ...settings, ...more }, window(calls))
+  t.match(of({}), { batches: 1, load: { form: 'primary', batchUnits: 25 } }, 'a plan with clusters is counted without replicas')
+  t.match(of({ partitions: 10 }), { batches: 10, load: { batchUnits: 250 } })
+  t.match(countedArm(plan, { level: 'l', arm: 'a' }, { ...settings, partitions: 10 }, { ...window({}), itemsPerBatch: 10.24 }),
+    { load: { batchUnits: 102 } })
+  t.match(of({ ack: 'replica' }, { wait: 0.04 }), { batches: 4, load: { batchUnits: 100 } })
+  t.match(of({ ack: 'replica' }, { wait: 0.004 }), { batches: 40, load: { batchUnits: 1000 } })
+  t.throws(() => countedArm(plan, { level: 'l', arm: 'b' }, { ...settings, partitions: 3 }, window({})), { code: 'COUNT_FAILED' })
+})
+
 t.test('what depends on who is faster is not counted', async (t) => {
   const levels = { l: { settings: {}, without: [] } }
   const plan = (/** @type {any} */ arm) => /** @type {any} */ ({ fixed: {}, arms: { a: { settings: {}, ...arm } }, levels })
@@ -117,7 +152,9 @@ t.test('what depends on who is faster is not counted', async (t) => {
   const pages = { by: 'reader', asks: 'pages', path: '/v1/feeds/lab/items?limit=100', settings: { views: 'none' } }
   t.match(of({ serving: pages }), { unit: 'reply', node: 'replica' })
   const push = { serving: { ...pages, asks: 'push' } }
-  const others = [{ contention: { technique: 'watch' } }, { load: 'gateway' }, { servers: 'cluster' }, push]
+  t.match(of({ load: 'gateway' }), { unit: 'item', load: { form: 'pair', batchUnits: 1000 } }, 'its batches are those of the library')
+  t.match(of({ servers: 'cluster' }), { load: { form: 'cluster' } })
+  const others = [{ contention: { technique: 'watch' } }, { servers: 'cluster-one' }, push]
   for (const arm of others) {
     t.throws(() => of(arm), { code: 'COUNT_FAILED', message: /^is not counted: / })
   }

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pino from 'pino'
 import t from 'tap'
 import { FreshetError } from '../../src/errors.js'
-import { encodeOffsets } from '../../src/item/index.js'
+import { encodeOffsets, readIdFilter } from '../../src/item/index.js'
 import { createBudget } from '../../src/push/caps.js'
 import { createHub } from '../../src/push/hub.js'
 import { createCounts } from '../../src/push/metrics.js'
-import { Part } from '../../src/push/several.js'
+import { Part, severalOf } from '../../src/push/several.js'
 import { eventually } from '../servers.js'
 import { createClient, createCountingView } from './hub-parts.js'
 
@@ -15,10 +15,11 @@ const IDS = Array.from({ length: 30 }, (_, n) => `id-${n}`)
 
 /**
  * A view whose positions are those of a feed, and the log that it was read from: the entry `n` of a log has the id `n` put there.
- * @param {{ fail?: () => string | null, isIndex?: boolean, isEmpty?: () => boolean }} [server] `fail`: the code with which reading the log
- *   fails; `isIndex`: it is a log of arrivals; `isEmpty`: its node has nothing of it
+ * @param {{ fail?: () => string | null, isIndex?: boolean, isEmpty?: () => boolean, idsOf?: (id: string) => string[] }} [server]
+ *   `fail`: the code with which reading the log fails; `isIndex`: it is a log of arrivals; `isEmpty`: its node has nothing of it;
+ *   `idsOf`: all ids of the entry with that one
  */
-function createLoggedView ({ fail = () => null, isIndex = false, isEmpty = () => false } = {}) {
+function createLoggedView ({ fail = () => null, isIndex = false, isEmpty = () => false, idsOf = (id) => [id] } = {}) {
   const view = createCountingView()
   const definition = { feed: 'f', layout: 'segments', partitions: 1, windowMs: 0, maxItems: 0, createdAt: new Date(1000).toISOString() }
   /** @type {string[]} */
@@ -31,7 +32,9 @@ function createLoggedView ({ fail = () => null, isIndex = false, isEmpty = () =>
     part: 'log',
     isIndex,
     head: () => ({ count: 1 }),
-    each: (/** @type {Buffer} */ bytes, /** @type {any} */ visit) => visit(bytes, 0, bytes.length)
+    each: (/** @type {Buffer} */ bytes, /** @type {any} */ visit) => {
+      for (const id of idsOf(String(bytes)).map((text) => Buffer.from(text))) visit(id, 0, id.length)
+    }
   }
   const connection = {
     async send (/** @type {any[]} */ ...words) {
@@ -203,5 +206,107 @@ t.test('a part of a stream has a position after a reset, also if nothing follows
   await eventually(() => idsIn(sent).length > 0)
   await eventually(() => part.position === view.position())
   t.same(resetsIn(sent), ['invalid'])
+  await hub.close()
+})
+
+t.test('a part of a stream that resumes: of a feed that has begun since, without a position, or of an invalid one', (t) => {
+  const given = (/** @type {Map<string, string | null> | null} */ positions, /** @type {number} */ limit) => {
+    /** @type {any[]} */
+    const added = []
+    const subjects = ['begun', 'unsettled', 'sale:a'].map((name) => ({
+      name,
+      label: '',
+      isFeed: !name.includes(':'),
+      sourceOf: (/** @type {string | null} */ position) =>
+        ({ add: (/** @type {any} */ { isFirst }) => { added.push([name, position, isFirst]) }, remove () {} })
+    }))
+    const wanted = { ids: null, limit, encoding: 'utf8', periodMs: 10 }
+    severalOf(subjects, { positions, isResumed: true, wanted }).add(createClient(createBudget(), { limit }).stream)
+    return added
+  }
+  const positions = new Map([['begun', null], ['sale:a', null]])
+  t.same(given(positions, 1), [['begun', null, true], ['unsettled', null, false], ['sale:a', null, false]])
+  t.same(given(positions, 0), [['begun', null, true], ['unsettled', '-', false], ['sale:a', null, false]], 'what it missed is not known')
+  t.same(given(null, 1), [['begun', '-', false], ['unsettled', '-', false], ['sale:a', '-', false]])
+  t.end()
+})
+
+t.test('a part of a stream without items in its snapshot has a position at once', async (t) => {
+  const budget = createBudget()
+  const logged = createLoggedView()
+  const { view } = logged
+  const hub = hubOf(logged, budget)
+  view.put('a')
+  await hub.isFollowing()
+  const { stream } = createClient(budget, { limit: 0 })
+  const several = { positionDue: () => null, beat: () => ': \n\n' }
+  const part = new Part(stream, {
+    ids: null, limit: 0, encoding: 'utf8', periodMs: 10, position: null, label: '"feed":"f"', isFeed: true, several
+  })
+  hub.add(part, null)
+  t.equal(part.position, view.position())
+  hub.remove(part)
+  await hub.close()
+})
+
+for (const isRecent of [false, true]) {
+  t.test(`the first snapshot of a stream that waited says that it lacks items${isRecent ? ', without a view' : ''}`, async (t) => {
+    const { visit, ...counting } = createCountingView()
+    const bytes = Buffer.from('n')
+    const newest = { ts: 1, value: bytes, deleted: false }
+    let items = 0
+    const logged = {
+      queries: {},
+      view: {
+        ...counting,
+        newest: () => newest,
+        ...(isRecent
+          ? { load: async () => {}, piece: 1000, newestIds: async (/** @type {number} */ limit) => Array(Math.min(items, limit)).fill('n') }
+          : {
+              visit ({ limit }, /** @type {any} */ take) {
+                for (let n = 0; n < Math.min(items, limit); n++) take(bytes, 0, bytes.length)
+              }
+            })
+      }
+    }
+    for (const [count, isComplete] of /** @type {const} */ ([[3, true], [150_000, false]])) {
+      items = count
+      const budget = createBudget()
+      const hub = hubOf(/** @type {any} */ (logged), budget)
+      const { stream, sent, drain } = createClient(budget, {})
+      stream.isFirst = true
+      hub.add(stream, null)
+      await eventually(() => {
+        drain()
+        return stream.list === null && sent.length > 0
+      })
+      t.equal(idsIn(sent).length, Math.min(count, 100_000))
+      t.equal(sent.join('').split('"complete":false').length - 1, isComplete ? 0 : 1)
+      await hub.close()
+    }
+  })
+}
+
+t.test('a client with too many changes resets no other that resumes with it', async (t) => {
+  const budget = createBudget()
+  const logged = createLoggedView({ idsOf: (id) => id === 'many' ? Array.from({ length: 100_001 }, (_, n) => `many-${n}`) : [id] })
+  const { view } = logged
+  const hub = hubOf(logged, budget)
+  view.put('old')
+  await hub.isFollowing()
+  const older = view.position()
+  view.put('one')
+  const position = view.position()
+  view.put('many')
+  const seal = { filter: readIdFilter(['many*']), shown: (/** @type {{ position: string }} */ { position }) => position }
+  const [few, many, all] = [
+    { ids: new Set(['one']) }, { ids: new Set(), beginnings: ['many'], seal }, {}
+  ].map((wanted) => createClient(budget, wanted))
+  hub.add(few.stream, older)
+  hub.add(many.stream, position)
+  hub.add(all.stream, position)
+  await eventually(() => [few, many, all].every(({ sent }) => sent.length > 0))
+  t.same([few, many, all].map(({ sent }) => resetsIn(sent)), [[], ['expired'], ['expired']])
+  t.same(idsIn(few.sent), ['one'])
   await hub.close()
 })

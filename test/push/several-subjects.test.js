@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
+import { dropFeed } from '../../src/feeds/definitions.js'
 import { openFeed } from '../../src/index.js'
 import { scopedEngines } from '../scope.js'
-import { eventually, startServer } from '../servers.js'
+import { connectFor, eventually, startServer } from '../servers.js'
 import { startReader } from '../services.js'
 import { startAuctions } from '../systems/auctions/auctioning.js'
 import { openLive } from './live-client.js'
@@ -80,6 +81,59 @@ t.test('a token with ids gets these of each feed, and a position that is sealed 
   const keys = await ask('feed=one&auction=lamp')
   await keys.ended
   t.match([keys.status, JSON.parse(keys.body)], [403, { detail: /some ids only/ }])
+})
+
+t.test('a position of a token with ids resumes at every reader, also if a feed begins, or is dropped and created again', async (t) => {
+  const server = await startServer(t, { engine })
+  const folder = await mkdtemp(join(tmpdir(), 'freshet-test-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const file = join(folder, 'tokens')
+  await writeFile(file, JSON.stringify({ token: TOKEN, scopes: ['read'], feeds: ['*'], ids: ['mine-*'] }) + '\n')
+  const flags = ['--read-from', 'primary', '--tokens', file]
+  const readers = [await startReader(t, { redisUrl: server.url, flags }), await startReader(t, { redisUrl: server.url, flags })]
+  const ask = (/** @type {number} */ n, /** @type {string} */ path, /** @type {string} */ from = '') =>
+    openLive(t, readers[n].url, path, { headers: { ...AUTHORIZED, ...(from === '' ? {} : { 'last-event-id': from }) } })
+  const ofFeed = (/** @type {{ events: any[] }} */ { events }, /** @type {string} */ feed) =>
+    events.filter(({ data }) => data.feed === feed).map(({ event, data }) => [event, data.items?.map((/** @type {any} */ { id }) => id)])
+  async function put (/** @type {string} */ feed, /** @type {string[]} */ ...ids) {
+    const one = await openFeed(feed, { redisUrl: server.url, deadlineMs: 20_000 })
+    for (const id of [...ids, 'theirs']) one.append({ id, value: '1' })
+    await one.close()
+  }
+  const path = '/v1/live?feed=a&feed=b&feed=c&limit=1'
+  const early = await ask(0, path)
+  await eventually(() => early.position !== '')
+  const none = early.position
+  const single = await ask(0, '/v1/feeds/c/live?wait=yes')
+  await put('c', 'mine-1', 'mine-2')
+  await eventually(() => early.events.length === 1 && single.position !== '')
+  const waited = single.position
+  const first = await ask(1, path, none)
+  await eventually(() => first.events.length === 1)
+  t.same(ofFeed(first, 'c'), [['snapshot', ['mine-1', 'mine-2']]], 'whole: another reader knows that there was none')
+  await put('b', 'mine-1')
+  await eventually(() => ofFeed(first, 'b').length === 1)
+  await pause(1100)
+  await put('c', 'mine-3')
+  await eventually(() => ofFeed(first, 'c').length === 2)
+  const { position } = first
+  first.close()
+  await put('a', 'mine-1', 'mine-2')
+  const second = await ask(0, path, position)
+  await eventually(() => ofFeed(second, 'a').length === 1)
+  t.same(ofFeed(second, 'a'), [['snapshot', ['mine-1', 'mine-2']]], 'whole, whatever the limit')
+  await dropFeed(await connectFor(t, server.url), 'fr:', 'b')
+  await put('b', 'mine-9')
+  await put('c', 'mine-4')
+  for (const n of [0, 1]) {
+    const again = await ask(n, path, position)
+    await eventually(() => ofFeed(again, 'b').length === 2 && ofFeed(again, 'c').length === 1)
+    t.same(ofFeed(again, 'b'), [['reset', undefined], ['snapshot', ['mine-9']]], `reader ${n}`)
+    t.same(ofFeed(again, 'c'), [['items', ['mine-4']]], 'no other is reset')
+  }
+  const resumed = await ask(1, '/v1/feeds/c/live', waited)
+  await eventually(() => resumed.events.length > 0)
+  t.same(resumed.names().filter((name) => name !== 'items'), [], 'one that waited, too')
 })
 
 t.test('keys of systems, with a feed, in one stream', async (t) => {

@@ -107,6 +107,25 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     t.equal(of(some.events, 'known').length, 1)
   })
 
+  await t.test('a feed that begins while the client is away comes whole', async (t) => {
+    const there = await open(t, 'there')
+    await there.put({ a: '1' })
+    const positions = await Promise.all([0, 1].map(async (limit) => {
+      const client = await live(t, `feed=there&feed=begun&limit=${limit}`)
+      await eventually(() => client.position !== '')
+      client.close()
+      return client.position
+    }))
+    const begun = await open(t, 'begun', { partitions: 2 })
+    await begun.put({ x: '1', y: '1', z: '1' })
+    for (const [limit, position] of positions.entries()) {
+      const { events } = await live(t, `feed=there&feed=begun&limit=${limit}`, position)
+      await eventually(() => of(events, 'begun').length > 0)
+      t.same([of(events, 'begun')[0].event, valuesIn(of(events, 'begun'))], ['snapshot', { x: '1', y: '1', z: '1' }], `limit=${limit}`)
+      t.notOk(events.some(({ event }) => event === 'reset'))
+    }
+  })
+
   await t.test('the client follows a list of feeds, and resumes all of them', async (t) => {
     const one = await open(t, 'listed-a', { layout: 'segments' })
     await one.put({ a: '1' })

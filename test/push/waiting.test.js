@@ -5,6 +5,7 @@ import { follow } from '../../src/client.js'
 import { openFeed, openReader } from '../../src/index.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { startFollowing } from '../client/following.js'
+import { startProxy } from '../proxy.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, engineName, eventually, startServer } from '../servers.js'
 import { startReader } from '../services.js'
@@ -12,6 +13,8 @@ import { openLive } from './live-client.js'
 
 const ITEMS = 300
 const WAITING = 50
+/** Nothing listens there. */
+const NO_PORT = 1
 
 t.jobs = 2
 const [engine] = await scopedEngines()
@@ -90,6 +93,25 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     await t.rejects(follow(reader.url, 'nowhere', { wait: false }).next(), { code: 'FEED_UNKNOWN' })
     await t.rejects(library.feed('nowhere').subscribe().next(), { code: 'FEED_UNKNOWN' })
     await t.rejects(library.feed('nowhere').subscribe(/** @type {any} */ ({ wait: 1 })).next(), { code: 'ARGUMENT_INVALID' })
+  })
+
+  await t.test('a feed that begins while the connection of a follower is lost comes whole', async (t) => {
+    const { port } = new URL(reader.url)
+    const proxy = await startProxy(t, Number(port), { isCounting: false })
+    let waits = 0
+    const following = [{ limit: 1 }, { limit: 0 }, { tail: 1 }, { limit: 1, ids: ['a', 'b'] }].map((options) =>
+      startFollowing(t, `http://127.0.0.1:${proxy.port}`, 'begins-away', { ...options, onWaiting: () => waits++ }))
+    await eventually(() => waits === following.length)
+    proxy.switchTo(NO_PORT)
+    proxy.resetAll()
+    const written = await openFeed('begins-away', { redisUrl: server.url, partitions: 2 })
+    t.teardown(() => written.close())
+    for (const id of ['a', 'b', 'c']) written.append({ id, value: '1' })
+    await written.flush()
+    await eventually(() => following.every(({ retries }) => retries.length > 0))
+    proxy.switchTo(Number(port))
+    await eventually(() => following.every(({ items }, n) => items.size === (n === 3 ? 2 : 3)))
+    for (const { events } of following) t.notOk(events.some(({ event }) => event === 'reset'))
   })
 
   await t.test('a feed that was dropped is waited for with its old position, which is reset', async (t) => {

@@ -36,7 +36,7 @@ export function createFakeQueries (feeds = {}) {
       return Object.keys(feeds).map(definitionOf)
     },
     definition: async (feed) => await find(feed) && definitionOf(feed),
-    secret: async () => 'a secret',
+    secret: async () => ({ secret: 'a secret', isStored: true }),
     async latest (feed, { limit, sinceMs = null, after = null }) {
       const items = await find(feed)
       state.asked.push({ feed, limit, sinceMs, after })

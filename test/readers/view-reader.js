@@ -15,7 +15,7 @@ export function createViewReader (t, options = {}) {
   const store = createViewStore({ windowMs: 0, maxItems: 0, boundItems: 2e6, boundBytes: 2 ** 30 })
   const { queries, state } = createFakeQueries({ latest: [] })
   const view = { isReady: true, asOf: () => time.now, lagMs: 3, visits: 0, beforeVisit: () => {} }
-  const time = { now: NOW, elapsed: 1000, isReal: false, loopUse: 1 }
+  const time = { now: NOW, elapsed: 1000, isReal: false }
   let arrival = 0
 
   /** @param {string} id @param {number} ts @param {string | Buffer} value @param {{ seq?: number, deleted?: boolean }} [rest] */
@@ -45,7 +45,6 @@ export function createViewReader (t, options = {}) {
     maxStaleMs: 10_000,
     clock: () => time.now,
     elapsed: () => time.isReal ? performance.now() : time.elapsed,
-    loopUse: () => time.loopUse,
     ...options
   })
   t.teardown(() => app.close())

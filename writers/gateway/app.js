@@ -102,10 +102,10 @@ export function createGatewayApp ({
       routes.register(feedRoutes, { put: putFeed, budget })
     })
   }
-  for (const { definition: { name, commands }, own: systemGateway, parts, letters } of systems) {
+  for (const { definition: { name, commands }, systemGateway, parts, letters } of systems) {
     app.register(async (routes) => {
       guard(routes)
-      routes.register(commandRoutes, { name, commands, own: systemGateway.commands, parts, budget })
+      routes.register(commandRoutes, { name, commands, systemCommands: systemGateway.commands, parts, budget })
       routes.register(deadLetterRoutes, { name, open: letters })
     })
   }

@@ -72,7 +72,7 @@ export function openSystems (settings, definitions, { servers, registry, log, si
     })
     const letters = async () => createDeadLetters({ ...await opened.target(), isNeeded: definition.isLetterNeeded })
     const reasons = () => [...systemGateway.reasons?.() ?? [], ...opened.reasons()]
-    return { definition, own: systemGateway, parts, reasons, notes: opened.notes, letters }
+    return { definition, systemGateway, parts, reasons, notes: opened.notes, letters }
   }
 
   const all = definitions.map(open)

@@ -1,7 +1,7 @@
 /**
- * Records from a byte stream, in one of three formats, also compressed by gzip.
+ * Records from a byte stream, in one of three formats.
  *
- *   stream -> gzip.js -> chunk -> reader.take(chunk) -> entries of that chunk -> the consumer
+ *   stream -> chunk -> reader.take(chunk) -> entries of that chunk -> the consumer
  *
  * A reader is synchronous, so there is one await per chunk. The stream is read on demand. Between chunks a reader keeps at most one
  * incomplete record of `maxRecordBytes`; the rest of a longer record is skipped.
@@ -14,13 +14,13 @@
 import { addAbortSignal } from 'node:stream'
 import { FreshetError } from '../../src/errors.js'
 import { createCsvReader } from './csv.js'
-import { decompressed } from './gzip.js'
 import { createJsonReader } from './json.js'
 import { createNdjsonReader } from './ndjson.js'
 
 const MAX_RECORD_BYTES = 2 * 1024 * 1024
 
 const BYTE_ORDER_MARK = Buffer.from('\ufeff')
+const GZIP = Buffer.from([0x1f, 0x8b])
 
 /**
  * @typedef {object} Entry a record or a fault
@@ -50,19 +50,18 @@ const READERS = { ndjson: createNdjsonReader, csv: createCsvReader, json: create
  * @param {string} options.format ndjson | csv | json
  * @param {string | null} [options.itemsField] json: dotted path of the array; null = the document is the array
  * @param {number} [options.maxRecordBytes] a longer record is a fault
- * @param {boolean} [options.isGzip] input that is not gzip is a fault
  * @param {AbortSignal} [options.signal] stops reading
  * @returns {AsyncGenerator<Entry[], void, void>} never an empty array
- * @throws {FreshetError} INPUT_INVALID the stream failed, or its header or document cannot be read
+ * @throws {FreshetError} INPUT_INVALID the stream failed or is gzip, or its header or document cannot be read
  */
-export async function * readRecords (stream, { format, itemsField = null, maxRecordBytes = MAX_RECORD_BYTES, isGzip, signal }) {
+export async function * readRecords (stream, { format, itemsField = null, maxRecordBytes = MAX_RECORD_BYTES, signal }) {
   if (!Object.hasOwn(READERS, format)) throw new TypeError(`format ${format}; expected ${Object.keys(READERS).join(' | ')}`)
   const reader = READERS[format]({ itemsField, maxRecordBytes })
   if (signal) addAbortSignal(signal, stream)
   /** @type {Entry[]} */
   let entries = []
   try {
-    for await (const chunk of withoutByteOrderMark(decompressed(stream, { isGzip }))) {
+    for await (const chunk of withoutByteOrderMark(stream, format)) {
       reader.take(chunk, entries)
       if (entries.length === 0) continue
       const complete = entries
@@ -78,8 +77,8 @@ export async function * readRecords (stream, { format, itemsField = null, maxRec
   if (entries.length > 0) yield entries
 }
 
-/** @param {AsyncIterable<Buffer>} stream */
-async function * withoutByteOrderMark (stream) {
+/** @param {AsyncIterable<Buffer>} stream @param {string} format @throws {FreshetError} INPUT_INVALID the stream failed, or is gzip */
+async function * withoutByteOrderMark (stream, format) {
   let start = Buffer.alloc(0)
   let started = false
   try {
@@ -89,6 +88,7 @@ async function * withoutByteOrderMark (stream) {
         continue
       }
       start = Buffer.concat([start, chunk])
+      if (start.indexOf(GZIP) === 0) throw compressed(format)
       if (start.length < BYTE_ORDER_MARK.length) continue
       started = true
       yield start.indexOf(BYTE_ORDER_MARK) === 0 ? start.subarray(BYTE_ORDER_MARK.length) : start
@@ -99,3 +99,7 @@ async function * withoutByteOrderMark (stream) {
   }
   if (!started && start.length > 0) yield start
 }
+
+/** @param {string} format */
+const compressed = (format) => new FreshetError('INPUT_INVALID',
+  `the ${format} input is compressed with gzip; decompress it on the way: zcat FILE | npx freshet writer --source stdin`)

@@ -9,24 +9,23 @@
 import { performance } from 'node:perf_hooks'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { prepare } from '../../../src/admission/index.js'
-import { atRate, fewAtOnce } from '../pace.js'
+import { fewAtOnce } from '../pace.js'
 import { zipfPicker } from '../zipf.js'
 
 const [LEAST_RISE, MOST_RISE] = [50, 1000]
 const REPEATED = 0.01
-const HOT = 0.9
 /** wait of a user after an error */
 const OUTAGE_MS = 20
 const RESOLVED_AT_ONCE = 100
 
 /**
  * @param {import('./techniques.js').Technique} technique
- * @param {{ lots: number, skew: 'hot' | 'zipf', terms: import('./history.js').Terms, isOverHttp: boolean, reads?: boolean }} options
- *   `skew`: over lots; `reads`: asks for the price before each bid
+ * @param {{ lots: number, terms: import('./history.js').Terms, isOverHttp: boolean, reads?: boolean }} options
+ *   `lots`: by Zipf's law; `reads`: asks for the price before each bid
  */
-export function createBidding (technique, { lots: count, skew, terms, isOverHttp, reads = false }) {
+export function createBidding (technique, { lots: count, terms, isOverHttp, reads = false }) {
   const lots = Array.from({ length: count }, (_, i) => ({ key: `lot-${i}`, price: terms.start, bids: /** @type {Bid[]} */ ([]) }))
-  const pick = skew === 'zipf' ? zipfPicker(lots) : () => lots[Math.random() < HOT ? 0 : Math.floor(Math.random() * count)]
+  const pick = zipfPicker(lots)
   /** in the order of their replies @type {Bid[]} */
   const bids = []
   let n = 0
@@ -43,13 +42,14 @@ export function createBidding (technique, { lots: count, skew, terms, isOverHttp
     return answer !== null
   }
 
-  /** @param {string} user @param {number} sent when it is meant to be */
-  async function bidOnce (user, sent) {
+  /** @param {string} user */
+  async function bidOnce (user) {
+    const begunMs = performance.now()
     const lot = pick()
     if (reads) lot.price = Math.max(lot.price, await technique.read?.(lot.key).catch(() => 0) ?? 0)
     const amount = lot.price + LEAST_RISE + Math.floor(Math.random() * (MOST_RISE - LEAST_RISE))
     const request = String(++n)
-    const isAnswered = await bid(lot, { user, amount, request, sent: reads ? performance.now() : sent })
+    const isAnswered = await bid(lot, { user, amount, request, sent: reads ? performance.now() : begunMs })
     if (Math.random() < REPEATED) await bid(lot, { user, amount, request, sent: performance.now() })
     return isAnswered
   }
@@ -66,21 +66,10 @@ export function createBidding (technique, { lots: count, skew, terms, isOverHttp
     /** Bids again after each reply. @param {string} user @param {number} thinkMs mean @param {AbortSignal} signal */
     async use (user, thinkMs, signal) {
       while (!signal.aborted) {
-        if (!await bidOnce(user, performance.now())) await sleep(OUTAGE_MS)
+        if (!await bidOnce(user)) await sleep(OUTAGE_MS)
         // also without a wait: replies from memory must not keep others from being read
         await (thinkMs > 0 ? sleep(thinkMs * (0.33 + 1.33 * Math.random())) : turn())
       }
-    },
-
-    /** Bids at a rate, whatever the replies do. @param {number} rate bids/s @param {number} users in turn @param {AbortSignal} signal */
-    async offer (rate, users, signal) {
-      /** @type {Set<Promise<unknown>>} */
-      const open = new Set()
-      await atRate({ rate, signal }, (n, dueMs) => {
-        const one = bidOnce(`u${n % users}`, dueMs).finally(() => open.delete(one))
-        open.add(one)
-      })
-      await Promise.all(open)
     },
 
     /** Sends bids without a reply again, so that their outcome is known. */

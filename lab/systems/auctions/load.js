@@ -1,9 +1,8 @@
 /**
- * The load of one measurement: users who bid in a closed loop, or bids at a rate; then what was heard is compared with what is stored.
+ * The load of one measurement: users who bid in a closed loop; then what was heard is compared with what is stored.
  *
- * @typedef {{ technique: string, driver?: string, users: number, thinkMs?: number, rate?: number, lots?: number,
- *   skew?: 'hot' | 'zipf', reads?: boolean, warmUpSeconds: number, seconds: number, closeInMs?: number, softCloseMs?: number,
- *   softCloseMaxMs?: number }} Load as Contention of plan.js
+ * @typedef {{ technique: string, driver?: string, users: number, thinkMs?: number, lots?: number, reads?: boolean, warmUpSeconds: number,
+ *   seconds: number, closeInMs?: number, softCloseMs?: number, softCloseMaxMs?: number }} Load as Contention of plan.js
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createBidding } from './bidding.js'
@@ -25,19 +24,17 @@ const HOUR_MS = 3_600_000
 export async function runBids (technique, load, {
   onMeasuring = () => {}, onMeasured = async () => {}, untilQuiet = async () => {}, signal
 } = {}) {
-  const { users, thinkMs = 0, rate = 0, lots = 1, skew = 'hot', reads, warmUpSeconds, seconds } = load
+  const { users, thinkMs = 0, lots = 1, reads, warmUpSeconds, seconds } = load
   const { closeInMs = HOUR_MS, softCloseMs = 0, softCloseMaxMs = 0 } = load
   const clockMs = performance.timeOrigin
   const terms = { start: START, increment: INCREMENT, closeAt: Date.now() + closeInMs, softCloseMs, softCloseMaxMs, clockMs }
-  const bidding = createBidding(technique, { lots, skew, terms, isOverHttp: load.driver === 'http', reads })
+  const bidding = createBidding(technique, { lots, terms, isOverHttp: load.driver === 'http', reads })
   await bidding.create()
   const over = new AbortController()
   const stop = () => over.abort()
   signal?.addEventListener('abort', stop, { once: true })
 
-  const using = rate > 0
-    ? bidding.offer(rate, users, over.signal)
-    : Promise.all(Array.from({ length: users }, (_, user) => bidding.use(`u${user}`, thinkMs, over.signal)))
+  const using = Promise.all(Array.from({ length: users }, (_, user) => bidding.use(`u${user}`, thinkMs, over.signal)))
   await sleep(warmUpSeconds * 1000)
   onMeasuring()
   const window = openWindow()

@@ -18,7 +18,6 @@ import { openOptimistic } from './optimistic.js'
 const ENGINE = Object.freeze(/** @type {Record<string, { batches: boolean, hasCache: boolean, isFunction?: boolean }>} */ ({
   lua: { batches: false, hasCache: false, isFunction: false },
   function: { batches: false, hasCache: false },
-  'lua+cache': { batches: false, hasCache: true },
   batched: { batches: true, hasCache: false },
   'batched+cache': { batches: true, hasCache: true }
 }))

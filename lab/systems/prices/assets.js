@@ -48,13 +48,13 @@ export function ruleTiers (text) {
 
 /**
  * Users: each has a connection, and asks for assets of one tier, or of all by Zipf's law.
- * @param {{ hot: number, medium: number, cold: number, skew?: string }} load users of each tier @param {string[]} assets
+ * @param {{ hot: number, medium: number, cold: number, isMixed?: boolean }} load users of each tier @param {string[]} assets
  * @param {() => number} random
  * @returns {{ tier: Tier, share: number, pick: () => string }[]} `share` of the requests that come at a rate
  */
 export function usersOf (load, assets, random) {
   const sum = TIERS.reduce((total, tier) => total + load[tier] * LOOPS[tier], 0)
-  const pickAny = load.skew === 'zipf' ? zipfPicker(assets, random) : null
+  const pickAny = load.isMixed ? zipfPicker(assets, random) : null
   return TIERS.flatMap((tier) => {
     const own = assets.filter((asset) => tierOf(asset) === tier)
     const pick = pickAny ?? (() => own[Math.floor(random() * own.length)])

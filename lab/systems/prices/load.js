@@ -28,7 +28,7 @@ const KILL_AFTER_MS = 1000
  * @param {Omit<import('../load-process.js').How, 'settings'>} how `rate`: requests/s, 0 = each user after an answer
  */
 export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSeconds, seconds, signal, onMeasuring, onMeasured }) {
-  const { technique, driver, tiers = LAB_TIERS, users = 0, each = 1, hot = 0, medium = 0, cold = 0, skew, lots, expiry = 'soft' } = load
+  const { technique, driver, tiers = LAB_TIERS, users = 0, each = 1, hot = 0, medium = 0, cold = 0, lots, expiry = 'soft' } = load
   const isStorm = driver === 'storm'
   const assets = isStorm ? assetsOf().filter((asset) => tierOf(asset) === 'cold') : assetsOf(lots)
   const fleet = await startFleet({
@@ -53,7 +53,7 @@ export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSecond
     await onMeasuring()
     const [callsBefore, usageBefore, warmUp] = [await fleet.calls(), await fleet.usage(), client.take()]
     const [sentBefore, window] = [client.counts.sent, openWindow()]
-    const people = usersOf({ hot, medium, cold, skew }, assets, Math.random)
+    const people = usersOf({ hot, medium, cold, isMixed: lots !== undefined }, assets, Math.random)
     /** @type {number | null} */
     let killedAt = null
     const kill = load.kills ? setTimeout(() => { killedAt = fleet.killOwner() }, KILL_AFTER_MS) : undefined
@@ -77,7 +77,7 @@ export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSecond
       sent: client.counts.sent - sentBefore,
       users: { hot, medium, cold },
       assets,
-      isMixed: skew === 'zipf' || isStorm,
+      isMixed: lots !== undefined || isStorm,
       calls: { before: callsBefore, after: callsAfter },
       usage: { before: usageBefore, after: usageAfter },
       storms: storms ?? null

@@ -20,9 +20,9 @@ export const trustOf = (proxies) => typeof proxies === 'number'
 
 /** @param {import('node:http').IncomingMessage} request its header X-Forwarded-For is replaced by one with addresses only */
 export function cleanForwarded ({ headers }) {
-  const given = headers['x-forwarded-for']
-  if (given === undefined) return
-  const addresses = String(given).split(',').flatMap((one) => one.trim() === '' ? [] : [addressIn(one.trim())])
+  const header = headers['x-forwarded-for']
+  if (header === undefined) return
+  const addresses = String(header).split(',').flatMap((entry) => entry.trim() === '' ? [] : [addressIn(entry.trim())])
   headers['x-forwarded-for'] = addresses.slice(addresses.lastIndexOf(null) + 1).join(', ')
 }
 

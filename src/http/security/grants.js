@@ -26,7 +26,7 @@ export const permits = ({ scopes, feeds }, scope, feed) => scopes.has(scope) && 
 export function covers (feeds, feed) {
   if (feeds.has(ALL_FEEDS) || feeds.has(feed)) return true
   if (feed.startsWith('@') || feed === ALL_FEEDS) return false
-  for (const one of feeds) if (one.endsWith('*') && feed.startsWith(one.slice(0, -1))) return true
+  for (const pattern of feeds) if (pattern.endsWith('*') && feed.startsWith(pattern.slice(0, -1))) return true
   return false
 }
 

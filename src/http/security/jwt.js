@@ -9,6 +9,7 @@
  */
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose'
 import { EXPECTED_IDS, readIdFilter } from '../../item/index.js'
+import { createHttpClient } from '../../http-client.js'
 import { FreshetError } from '../errors.js'
 import { SCOPES, unauthorized } from './grants.js'
 import { watchFiles } from './watched-files.js'
@@ -51,18 +52,22 @@ async function keysOfFile (file, log) {
 
 /** @param {string} url @param {import('pino').Logger} log @returns {Promise<Keys>} */
 async function keysOfUrl (url, log) {
+  const client = createHttpClient({ url })
   let failedMs = -Infinity
   const keys = createRemoteJWKSet(new URL(url), {
     timeoutDuration: FETCH_WITHIN_MS,
     cooldownDuration: FETCH_PAUSE_MS,
     cacheMaxAge: Infinity,
     // the cooldown of jose follows successful fetches only
-    async [customFetch] (address, options) {
+    async [customFetch] (_address, { headers, signal }) {
       if (performance.now() - failedMs < FETCH_PAUSE_MS) throw new Error('the last attempt failed a moment ago')
-      const response = await fetch(address, options).catch((error) => ({ status: error.cause?.code ?? error.name, error }))
-      if (response.status !== 200) failedMs = performance.now()
-      if ('error' in response) throw response.error
-      return response
+      const failed = () => { failedMs = performance.now() }
+      const { status, text } = await client.call('GET', null, { headers: Object.fromEntries(headers), signal }).catch((error) => {
+        failed()
+        throw error
+      })
+      if (status !== 200) failed()
+      return /** @type {any} */ ({ status, json: async () => JSON.parse(text) })
     }
   })
   const reload = () => keys.reload().catch((error) =>
@@ -74,7 +79,10 @@ async function keysOfUrl (url, log) {
       if (OF_TOKEN.some((kind) => error instanceof kind)) throw error
       throw new FreshetError('NOT_READY', 'the keys of the token issuer cannot be fetched now; try again')
     }),
-    close: () => clearInterval(timer)
+    close () {
+      clearInterval(timer)
+      client.close()
+    }
   }
 }
 
@@ -89,7 +97,7 @@ function refusalOf (error) {
 
 /** @param {string} id digest @param {import('jose').JWTPayload} claims @returns {Grant} @throws {FreshetError} UNAUTHORIZED */
 function grantOf (id, { exp, scope, feeds, ids }) {
-  const scopes = typeof scope === 'string' ? scope.split(' ').filter((one) => SCOPES.includes(one)) : []
+  const scopes = typeof scope === 'string' ? scope.split(' ').filter((name) => SCOPES.includes(name)) : []
   const filter = ids === undefined ? null : readIdFilter(ids)
   if (typeof filter === 'string') {
     throw unauthorized(`a token whose claim "ids" is ${filter}; expected an array of ${EXPECTED_IDS}, or no such claim for all`)
@@ -97,7 +105,7 @@ function grantOf (id, { exp, scope, feeds, ids }) {
   return {
     id,
     scopes: new Set(scopes),
-    feeds: new Set(Array.isArray(feeds) ? feeds.filter((one) => typeof one === 'string') : []),
+    feeds: new Set(Array.isArray(feeds) ? feeds.filter((feed) => typeof feed === 'string') : []),
     ids: filter,
     untilMs: (Number(exp) + CLOCK_TOLERANCE_S) * 1000
   }
@@ -131,8 +139,8 @@ export async function openJwt ({ jwtIssuer, jwtAudience, jwtKeys }, { log }) {
      * @returns {Grant | Promise<Grant>} rejects with UNAUTHORIZED, or NOT_READY without keys
      */
     get (id, token) {
-      const known = verified.get(id)
-      if (known && known.untilMs > Date.now()) return known.grant
+      const stored = verified.get(id)
+      if (stored && stored.untilMs > Date.now()) return stored.grant
       verified.delete(id)
       return verify(id, token)
     },

@@ -20,9 +20,9 @@ const READABLE_BY_OTHERS = 0o004
 /** @typedef {Awaited<ReturnType<typeof openTokens>>} Tokens */
 /** @typedef {import('./grants.js').Grant} Grant */
 
-/** @param {unknown} list @param {(one: string) => boolean} isValid */
+/** @param {unknown} list @param {(entry: string) => boolean} isValid */
 const isListOf = (list, isValid) =>
-  Array.isArray(list) && list.length > 0 && list.every((one) => typeof one === 'string' && isValid(one))
+  Array.isArray(list) && list.length > 0 && list.every((entry) => typeof entry === 'string' && isValid(entry))
 
 /** @param {string} line @returns {Grant | string} what is wrong with it, without its content: it may be a token */
 function grantIn (line) {
@@ -37,8 +37,8 @@ function grantIn (line) {
   const { token, scopes, feeds, ids = null } = row
   if (Object.keys(row).some((name) => !FIELDS.includes(name))) return `a field other than ${FIELDS.join(', ')}`
   if (typeof token !== 'string' || !TOKEN.test(token)) return 'token is not 8 or more ASCII characters without spaces'
-  if (!isListOf(scopes, (one) => SCOPES.includes(one))) return `scopes is not a list of ${SCOPES.join(', ')}`
-  if (!isListOf(feeds, (one) => FEED.test(one))) {
+  if (!isListOf(scopes, (scope) => SCOPES.includes(scope))) return `scopes is not a list of ${SCOPES.join(', ')}`
+  if (!isListOf(feeds, (feed) => FEED.test(feed))) {
     return `feeds is not a list of feed names or beginnings such as "tenant-3.*", or ["${ALL_FEEDS}"] for all`
   }
   const filter = 'ids' in row ? readIdFilter(ids) : null
@@ -52,7 +52,7 @@ function parse (file, text) {
   const grants = new Map()
   /** @type {string[]} */
   const faults = []
-  for (const [i, line] of text.split('\n').map((one) => one.trim()).entries()) {
+  for (const [i, line] of text.split('\n').map((rawLine) => rawLine.trim()).entries()) {
     if (line === '' || line.startsWith('#')) continue
     const grant = grantIn(line)
     if (typeof grant === 'string') faults.push(`line ${i + 1}: ${grant}`)

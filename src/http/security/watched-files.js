@@ -40,16 +40,16 @@ export async function watchFiles (files, { what, code, expected, parse, apply, l
     if (isChecking) return
     isChecking = true
     try {
-      const found = await versionOf(files)
-      if (found === version) return
+      const newVersion = await versionOf(files)
+      if (newVersion === version) return
       const texts = await read()
       // while a file is being written, wait for the next check; programs also empty it before they write
-      if (await versionOf(files) !== found) return
+      if (await versionOf(files) !== newVersion) return
       const isEmptied = !wasEmpty && texts.some((text) => text.trim() === '')
       wasEmpty = isEmptied
       if (isEmptied) return
       apply(parse(...texts))
-      version = found
+      version = newVersion
       lastFault = ''
       log.info(`${what} reloaded`)
     } catch (error) {

@@ -23,8 +23,9 @@ export const PARTITIONS = ['--system-partitions', '16']
  * @param {import('tap').Test} t @param {{ flags?: string[], port?: number }} [options] `flags` of the command
  */
 export async function startPayments (t, { flags = [], port = 0 } = {}) {
+  const secret = flags.includes('--payment-secret') ? [] : ['--payment-secret', SECRET]
   /** @type {any} */
-  const settings = resolve(['--payment-secret', SECRET, ...flags], {}, { command: 'payments', layouts: [], acks: [] })
+  const settings = resolve([...secret, ...flags], {}, { command: 'payments', layouts: [], acks: [] })
   const ledger = openLedger(settings.ledger)
   const app = createPaymentServer({ ...settings, secret: settings.paymentSecret, ledger, log: silentLog })
   t.teardown(async () => {

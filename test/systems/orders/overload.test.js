@@ -60,7 +60,7 @@ t.test('consumers say how long orders wait: for a provider that is slow, but not
     const { status, json } = await place(ann, LINES)
     return status === 201 ? 'accepted' : json.code
   }
-  await payments.fail({ latencyMs: 30_000 })
+  await payments.fail({ latencyMs: 8000 })
   t.equal(await code(), 'accepted')
   await eventually(async () => await code() === 'ADMISSION_BACKLOG')
   await payments.fail({ isDown: true })

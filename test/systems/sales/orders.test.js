@@ -9,6 +9,7 @@ import { createPrimaries } from '../../../src/store/index.js'
 import { createOrderWriter } from '../../../src/systems/sales/index.js'
 import { endOfMain } from '../../bin/in-process.js'
 import { sharedDatabase } from '../../database.js'
+import { commandsIn, exampleOf } from '../../docs/examples.js'
 import { isProblem } from '../../gateway/requests.js'
 import { startProxy } from '../../proxy.js'
 import { eventually, silentLog, startServer, testEngines } from '../../servers.js'
@@ -19,6 +20,12 @@ import { startSaleGateway, startSales } from './selling.js'
 const PARTITIONS = ['--system-partitions', '2']
 const database = await sharedDatabase(t)
 const ORDERS = 'SELECT user_id, claim, seq, quantity, status FROM orders WHERE sale = $1 ORDER BY seq'
+
+/** A dead letter without ids, times and counts. @param {string} text */
+const withoutWhatDiffers = (text) => {
+  const { id, key, entry, at, fields: { ts, request, claim, key: same, ...fields }, ...letter } = JSON.parse(text)
+  return { ...letter, fields }
+}
 
 t.test('sales with a database', async (t) => {
   const flags = ['--database-url', database.url]
@@ -62,8 +69,11 @@ t.test('sales with a database', async (t) => {
     await eventually(async () => (await list()).items.length === 1)
     const [letter] = (await list()).items
     t.match(letter, { consumer: 'orders', key: id, reason: /poison/, fields: { user: 'mallory', type: 'sold' } })
-    const command = await endOfMain(['dead-letters', 'list', '--redis-url', redisUrl, '--key-prefix', keyPrefix])
-    t.match(JSON.parse(command.stdout), { id: letter.id })
+    const [command, shown] = await exampleOf('docs/consumers.md', 'letter')
+    const { 'dead-letters': words } = commandsIn(command)
+    const { stdout } = await endOfMain(['dead-letters', ...words, '--redis-url', redisUrl, '--key-prefix', keyPrefix])
+    t.match(JSON.parse(stdout), { id: letter.id })
+    t.same(withoutWhatDiffers(stdout), withoutWhatDiffers(shown))
     const act = (/** @type {string} */ method, rest = '') =>
       gateway.send(method, `/v1/systems/sales/dead-letters/${letter.id}${rest}`)
     await database.query('ALTER TABLE orders DROP CONSTRAINT poison')

@@ -13,8 +13,6 @@
  *   { lookup: (payment: Payment) => Promise<Result | null> }} Adapter every call is harmless when it is made again. `void` makes a later
  *   capture impossible, also of a payment that the provider does not know; `refund`: all of it; `lookup`: null = it does not know it
  */
-import { Agent as HttpAgent, request as requestHttp } from 'node:http'
-import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { calls } from 'freshet-feed/systems'
 import { FreshetError } from '../errors.js'
 import { traced } from '../traces.js'
@@ -65,34 +63,12 @@ const isUnknown = (/** @type {number} */ status) => status >= 500 || status === 
  * @returns {{ call: Call, close: () => void }} `call` throws PAYMENT_UNKNOWN: no usable reply, PAYMENT_REFUSED
  */
 function createCall ({ url, key, timeoutMs }) {
-  const { protocol, hostname, port, pathname } = new URL(url)
-  const isSecure = protocol === 'https:'
-  const send = isSecure ? requestHttps : requestHttp
-  const agent = new (isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: MAX_SOCKETS })
-  const target = { host: hostname.replace(/^\[|\]$/g, ''), port, agent }
-  const base = pathname.replace(/\/+$/, '')
-  const authorization = key === null ? {} : { authorization: `Bearer ${key}` }
-
-  /**
-   * @param {import('node:http').RequestOptions} options @param {string} body
-   * @returns {Promise<{ status: number, text: string }>} @throws {Error} no whole reply in time
-   */
-  const exchange = (options, body) => new Promise((resolve, reject) => {
-    const request = send(options, (response) => {
-      let text = ''
-      response.setEncoding('utf8').on('data', (part) => { text += part })
-      response.once('error', reject).once('end', () => resolve({ status: Number(response.statusCode), text }))
-    })
-    // a timer of our own: a signal that is aborted later would cost more than the request
-    const timer = setTimeout(() => request.destroy(new Error('no reply in time')), timeoutMs)
-    request.once('close', () => clearTimeout(timer)).once('error', reject).end(body)
-  })
+  const headers = key === null ? undefined : { authorization: `Bearer ${key}` }
+  const client = calls.createHttpClient({ url, headers, timeoutMs, maxSockets: MAX_SOCKETS })
 
   return {
-    async call (method, path, { body = '', headers = {} } = {}) {
-      const length = method === 'GET' ? {} : { 'content-length': Buffer.byteLength(body) }
-      const options = { ...target, method, path: base + path, headers: { ...authorization, ...headers, ...length } }
-      const { status, text } = await exchange(options, body).catch((error) => { throw unknown(error.message) })
+    async call (method, path, options) {
+      const { status, text } = await client.call(method, path, options).catch((error) => { throw unknown(error.message) })
       if (isUnknown(status)) throw unknown(`status ${status}`)
       try {
         return { status, json: JSON.parse(text) }
@@ -101,7 +77,7 @@ function createCall ({ url, key, timeoutMs }) {
       }
     },
 
-    close: () => agent.destroy()
+    close: client.close
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * The exchanges that prices come from. Each has an adapter: the address of a ticker, and what its reply says.
+ * The exchanges that prices come from. Each has an adapter: the path of a ticker, and what its reply says.
  *
- * @typedef {{ url: (base: string, asset: string) => string,
+ * @typedef {{ path: (asset: string) => string,
  *   read: (json: any, asset: string, sentMs: number) => { price: any, volume: any, ts: number } | string }} Adapter
  *   `read`: a text is the reason why there is no price; it may throw, and leaves types to the caller (sources/own.js). `sentMs`: header
  *   Date of the reply, ms since 1970, or NaN
@@ -93,7 +93,7 @@ function mixed (seed, n) {
  * @type {Adapter}
  */
 const kraken = {
-  url: (base, asset) => `${base}/0/public/Ticker?pair=${encodeURIComponent(partsOf(asset).join(''))}`,
+  path: (asset) => `/0/public/Ticker?pair=${encodeURIComponent(partsOf(asset).join(''))}`,
   read ({ error, result }, asset, sentMs) {
     if (error.length > 0) return reasonOf(error)
     const [name] = Object.keys(result)
@@ -122,7 +122,7 @@ function reasonOf (errors) {
 
 /** The exchanges of `npm start exchanges` (demo/exchanges/server.js). @type {Adapter} */
 const local = {
-  url: (base, asset) => `${base}/ticker/${encodeURIComponent(asset)}`,
+  path: (asset) => `/ticker/${encodeURIComponent(asset)}`,
   read: ({ symbol, price, volume, ts }, asset) => symbol === asset ? { price, volume, ts } : 'wrong_symbol'
 }
 
@@ -135,7 +135,7 @@ const local = {
  * @type {Adapter}
  */
 const coinbase = {
-  url: (base, asset) => `${base}/products/${encodeURIComponent(asset.toUpperCase())}/ticker`,
+  path: (asset) => `/products/${encodeURIComponent(asset.toUpperCase())}/ticker`,
   read: ({ price, volume, time }) => ({ price, volume, ts: Date.parse(time) })
 }
 
@@ -147,7 +147,7 @@ const coinbase = {
  * @type {Adapter}
  */
 const bitstamp = {
-  url: (base, asset) => `${base}/api/v2/ticker/${encodeURIComponent(asset.replaceAll('-', ''))}/`,
+  path: (asset) => `/api/v2/ticker/${encodeURIComponent(asset.replaceAll('-', ''))}/`,
   read: ({ last, volume, timestamp }) => ({ price: last, volume, ts: Number(timestamp) * 1000 })
 }
 

@@ -8,15 +8,11 @@
  * @typedef {(asset: string, options: { signal: AbortSignal }) => unknown} Ask `signal`: the deadline has passed, or the process ends
  * @typedef {{ name: string, ask: Ask }} OwnSource
  */
-import { request as requestHttp } from 'node:http'
-import { request as requestHttps } from 'node:https'
 import { calls, SettingsInvalid } from 'freshet-feed/systems'
 import { isModule } from '../settings.js'
 
 /**
  * One call of an exchange: from an address to a tick, within a deadline. No redirect is followed, and no more than MAX_BYTES are read.
- *
- * docs/decisions/025-prices-sources.md says why it is node:http.
  *
  * @typedef {{ exchange: string, ok: true, price: string, volume: string, ts: number }} GoodTick decimal texts; `ts`: ms since 1970
  * @typedef {{ exchange: string, ok: false, reason: string }} FailedTick
@@ -33,14 +29,18 @@ const MAX_PAUSE_MS = 3_600_000
 /** The pause of a source that limits the rate and does not say how long. */
 const PAUSE_MS = 1_000
 
+/** The HTTP client of an exchange. @param {Exchange} exchange @param {{ callMs: number, limit: number }} bounds of its calls */
+export const clientOf = ({ base }, { callMs, limit }) =>
+  calls.createHttpClient({ url: base, headers: HEADERS, timeoutMs: callMs, maxBytes: MAX_BYTES, maxFreeSockets: limit })
+
 /**
  * Never rejects.
  * @param {Exchange} exchange @param {string} asset
- * @param {{ agent: import('node:http').Agent, callMs: number, signal: AbortSignal }} options `signal`: gives up
+ * @param {{ client: ReturnType<typeof clientOf>, signal: AbortSignal }} options `signal`: gives up
  * @returns {Promise<{ tick: Tick, pauseMs: number | null }>} `pauseMs`: the exchange asks for a pause
  */
-export async function callExchange ({ name, base, adapter }, asset, options) {
-  const reply = await get(adapter.url(base, asset), options)
+export async function callExchange ({ name, adapter }, asset, { client, signal }) {
+  const reply = await get(adapter.path(asset), client, signal)
   const read = 'body' in reply ? readBody(adapter, reply, asset) : reply
   if (!('reason' in read)) return { tick: { exchange: name, ok: true, ...read }, pauseMs: null }
   const { reason, retryAfterMs = PAUSE_MS } = read
@@ -66,55 +66,21 @@ function readBody (adapter, { body, sentMs }, asset) {
 /** @param {unknown} value */
 const isShortText = (value) => typeof value === 'string' && value.length <= MAX_NUMBER_CHARS
 
-/**
- * @param {string} url @param {Parameters<typeof callExchange>[2]} options
- * @returns {Promise<Reply>}
- */
-function get (url, { agent, callMs, signal }) {
-  return new Promise((resolve) => {
-    const send = url.startsWith('https:') ? requestHttps : requestHttp
-    let isOver = false
-    let request = start()
-    const timer = setTimeout(() => end({ reason: 'timeout' }), callMs)
-    const onAbort = () => end({ reason: 'closed' })
-    signal.addEventListener('abort', onAbort, { once: true })
+const isOk = (/** @type {number} */ status) => status === 200
 
-    /** The first outcome counts. @param {Reply} reply @param {boolean} [isRead] the connection can be used again */
-    function end (reply, isRead = false) {
-      if (isOver) return
-      isOver = true
-      clearTimeout(timer)
-      signal.removeEventListener('abort', onAbort)
-      if (!isRead) request.destroy()
-      resolve(reply)
-    }
+/** @type {Readonly<Record<string, string>>} */
+const REASONS = Object.freeze({ ETIMEDOUT: 'timeout', EMSGSIZE: 'too_large' })
 
-    function start () {
-      const one = send(url, { agent, headers: HEADERS }, (response) => collect(response, end))
-      return one.on('error', (/** @type {NodeJS.ErrnoException} */ { code }) => {
-        if (isOver) return
-        // an idle connection that the exchange closed at this moment; the next one is new
-        if (one.reusedSocket && code === 'ECONNRESET') request = start()
-        else end({ reason: 'unreachable' })
-      }).end()
-    }
-  })
-}
-
-/** @param {import('node:http').IncomingMessage} response @param {(reply: Reply, isRead?: boolean) => void} end */
-function collect (response, end) {
-  const reason = reasonOf(response.statusCode ?? 0)
-  if (reason !== null) return end({ reason, retryAfterMs: retryAfterOf(response.headers['retry-after']) })
-  /** @type {Buffer[]} */
-  const parts = []
-  let bytes = 0
-  response.on('data', (/** @type {Buffer} */ part) => {
-    bytes += part.length
-    parts.push(part)
-    if (bytes > MAX_BYTES) end({ reason: 'too_large' })
-  })
-  response.once('end', () => end({ body: Buffer.concat(parts).toString(), sentMs: Date.parse(response.headers.date ?? '') }, true))
-  response.once('error', () => end({ reason: 'unreachable' }))
+/** @param {string} path @param {ReturnType<typeof clientOf>} client @param {AbortSignal} signal @returns {Promise<Reply>} */
+async function get (path, client, signal) {
+  try {
+    const { status, headers, text } = await client.call('GET', path, { signal, readsBody: isOk })
+    const reason = reasonOf(status)
+    if (reason !== null) return { reason, retryAfterMs: retryAfterOf(headers['retry-after']) }
+    return { body: text, sentMs: Date.parse(headers.date ?? '') }
+  } catch (error) {
+    return { reason: signal.aborted ? 'closed' : REASONS[error.code] ?? 'unreachable' }
+  }
 }
 
 /** @param {number} status @returns {string | null} */

@@ -5,10 +5,8 @@
  * @typedef {ReturnType<typeof createSources>} Sources
  */
 import { setMaxListeners } from 'node:events'
-import { Agent as HttpAgent } from 'node:http'
-import { Agent as HttpsAgent } from 'node:https'
 import { calls } from 'freshet-feed/systems'
-import { callExchange, callOwn } from './own.js'
+import { callExchange, callOwn, clientOf } from './own.js'
 
 /** Most calls in flight. The sources share them equally, so that one that hangs takes nothing from the others. */
 const MAX_CALLS = 64
@@ -96,7 +94,7 @@ const NEWEST = 0.2
  */
 function createSource ({ exchange, limit, callMs, resetMs, log }) {
   const breaker = calls.createBreaker({ limit, resetMs })
-  const { ask, url, close } = 'ask' in exchange ? asked(exchange, log) : requested(exchange, limit)
+  const { ask, url, close } = 'ask' in exchange ? asked(exchange, callMs, log) : requested(exchange, callMs, limit)
   const closing = new AbortController()
   // one of each call in flight
   setMaxListeners(limit, closing.signal)
@@ -135,7 +133,7 @@ function createSource ({ exchange, limit, callMs, resetMs, log }) {
     const startedMs = performance.now()
     inFlight++
     figures.calls++
-    const { tick, pauseMs } = await ask(asset, { callMs, signal: closing.signal })
+    const { tick, pauseMs } = await ask(asset, closing.signal)
     inFlight--
     const tookMs = performance.now() - startedMs
     if (tick.ok) figures.latencyMs = figures.latencyMs === null ? tookMs : figures.latencyMs + NEWEST * (tookMs - figures.latencyMs)
@@ -183,27 +181,31 @@ function createSource ({ exchange, limit, callMs, resetMs, log }) {
   }
 }
 
-/** How an exchange is called. @param {import('../exchanges/exchanges.js').Exchange} exchange @param {number} limit */
-function requested (exchange, limit) {
-  const agent = new (exchange.base.startsWith('https:') ? HttpsAgent : HttpAgent)({ keepAlive: true, maxFreeSockets: limit })
+/**
+ * How an exchange is called.
+ * @param {import('../exchanges/exchanges.js').Exchange} exchange @param {number} callMs @param {number} limit
+ */
+function requested (exchange, callMs, limit) {
+  const client = clientOf(exchange, { callMs, limit })
   return {
-    /** @param {string} asset @param {{ callMs: number, signal: AbortSignal }} how */
-    ask: (asset, how) => callExchange(exchange, asset, { agent, ...how }),
+    /** @param {string} asset @param {AbortSignal} signal */
+    ask: (asset, signal) => callExchange(exchange, asset, { client, signal }),
     url: calls.localUrl(exchange.base) ?? undefined,
-    close: () => agent.destroy()
+    close: client.close
   }
 }
 
 /**
  * How a function of a user is called.
- * @param {import('./own.js').OwnSource} source @param {Parameters<typeof createSource>[0]['log']} log
+ * @param {import('./own.js').OwnSource} source @param {number} callMs @param {Parameters<typeof createSource>[0]['log']} log
  */
-function asked (source, log) {
+function asked (source, callMs, log) {
   let loggedMs = -Infinity
   return {
-    /** @param {string} asset @param {{ callMs: number, signal: AbortSignal }} how */
-    ask: (asset, how) => callOwn(source, asset, {
-      ...how,
+    /** @param {string} asset @param {AbortSignal} signal */
+    ask: (asset, signal) => callOwn(source, asset, {
+      callMs,
+      signal,
       onThrown ({ message }) {
         if (performance.now() - loggedMs < LOG_EVERY_MS) return
         loggedMs = performance.now()
