@@ -1,7 +1,8 @@
 /** Streams of layout `values` without a view: an arrival may be late, and the newest version of each id is found by its order. */
 import t from 'tap'
+import { openQueries } from '../../src/view/reader.js'
 import { scopedEngines } from '../scope.js'
-import { engineName, eventually, startServer } from '../servers.js'
+import { engineName, eventually, silentLog, startServer } from '../servers.js'
 import { startReader } from '../services.js'
 import { openLive } from './live-client.js'
 import { openWritten } from './written.js'
@@ -112,6 +113,36 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     await put(['last', '3'])
     await eventually(() => end.items.get('last')?.value === '3')
     t.notOk(end.items.has('new'), 'the position went on')
+  })
+
+  await t.test('where feeds are not discovered, a stream opens no view, and a query does; streams go on as they were', async (t) => {
+    const { put } = await open(t, 'library')
+    await put(['a', '1'])
+    const { queries, close } = await openQueries({
+      redisUrl: server.url,
+      replicaUrl: null,
+      readFrom: 'primary',
+      keyPrefix: 'fr:',
+      deadlineMs: 10_000,
+      views: 'auto',
+      maxViewItems: 1000,
+      maxViewBytes: 1_048_576,
+      name: 'library',
+      log: silentLog
+    })
+    t.teardown(close)
+    const watched = await queries.watch('library')
+    const view = await eventually(() => watched.view()?.isComplete && watched.view())
+    t.ok(view && 'load' in view)
+    t.equal(queries.revision('library'), null, 'no view')
+    t.match(await queries.count('library'), { count: 1, exact: true }, 'of a view')
+    t.equal(watched.view(), view)
+    const later = await queries.watch('library')
+    t.equal(later.view(), view)
+    for (const { release } of [watched, later]) release()
+    const viewed = await queries.watch('library')
+    t.notOk('load' in /** @type {any} */ (viewed.view()), 'that of queries')
+    viewed.release()
   })
 
   await t.test('maxItems: what it excludes is in no snapshot', async (t) => {
