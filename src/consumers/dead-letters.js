@@ -71,7 +71,8 @@ export function createDeadLetters ({ connectionOf, keyOf, partitions, isNeeded =
       const letter = letterOf(partition, stream, entry[1])
       const state = fieldsOf(await connection.send('HGETALL', key(`state:${letter.key}`)))
       if (isNeeded(letter, state)) {
-        throw new FreshetError('DEAD_LETTER_BLOCKS_KEY', `${letter.key} is parked until its letter ${id} is replayed`)
+        throw new FreshetError('DEAD_LETTER_BLOCKS_KEY',
+          `${letter.key} is parked until its letter ${id} is replayed; fix its cause, then replay it`)
       }
       if (Number(await connection.send('XDEL', key('dead'), stream)) !== 1) throw gone(id)
     },

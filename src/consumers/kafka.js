@@ -90,7 +90,7 @@ export const expectKafka = async () => { await load() }
 function errorOf (cause, brokers) {
   const reason = reasonOf(cause)
   return REFUSED.some((id) => cause.findBy?.('apiId', id))
-    ? new FreshetError('KAFKA_REFUSED', `Kafka rejected the entry, which becomes a dead letter: ${reason}`, { cause })
+    ? new FreshetError('KAFKA_REFUSED', `Kafka rejected the entry (${reason}); fix the cause, then replay its dead letter`, { cause })
     : new FreshetError('KAFKA_DOWN', `Kafka at ${brokers.join(', ')} did not take the entries, which are sent again: ${reason}`, { cause })
 }
 

@@ -231,7 +231,9 @@ export function createAttempt ({ owned, connection, key }, { consumer, entry, mo
     if (n === OLDER_TOKEN) throw lost(owned)
     begun = n === EXHAUSTED ? most : n
     isCounted = n !== EXHAUSTED
-    if (!isCounted) throw new FreshetError('ENTRY_UNFINISHED', `${most === 1 ? 'an attempt' : `${most} attempts`} began and did not end`)
+    if (isCounted) return
+    const attempts = most === 1 ? 'an attempt' : `${most} attempts`
+    throw new FreshetError('ENTRY_UNFINISHED', `${attempts} began and did not end; the log says what ended the process`)
   }
 
   return {

@@ -59,7 +59,9 @@ async function reachSupervisor (part, supervision, { env, report, signal }) {
     const failure = await ended
     if (failure) throw failure
   }
-  if (signal?.aborted) throw new FreshetError('SERVERS_FAILED', 'stopped before the embedded servers were ready', { isStopped: true })
+  if (signal?.aborted) {
+    throw new FreshetError('SERVERS_FAILED', 'stopped before the embedded servers were ready; run the command again', { isStopped: true })
+  }
   throw new FreshetError('SERVERS_FAILED', `the embedded servers were not ready within ${START_DEADLINE_MS / 1000} s; ` +
     `the log of the supervisor is ${logOf(folder)}`)
 }

@@ -44,7 +44,8 @@ export async function startSentinels (plan, primary, replicas) {
     const infos = await Promise.all(sentinels.map((sentinel) => ask(sentinel, 'INFO', 'sentinel').then(String, () => '')))
     if (infos.every((info) => pattern.test(info))) return sentinels
   }
-  throw new FreshetError('SERVERS_FAILED', `the Sentinels did not find all replicas within ${READY_WITHIN_MS / 1000} s`)
+  throw new FreshetError('SERVERS_FAILED',
+    `the Sentinels did not find all replicas within ${READY_WITHIN_MS / 1000} s; run the command again`)
 }
 
 /** @param {{ url: string }[]} sentinels @returns {Promise<number>} the port of the primary, as one of them names it */
@@ -119,7 +120,7 @@ async function until (check, what) {
     }
   }
   const why = failure ? `: ${failure.message}` : ''
-  throw new FreshetError('SERVERS_FAILED', `the servers did not ${what} within ${DEADLINE_MS / 1000} s${why}`)
+  throw new FreshetError('SERVERS_FAILED', `the servers did not ${what} within ${DEADLINE_MS / 1000} s${why}; run the command again`)
 }
 
 /** Starts servers again that ended, each on its port. */
@@ -286,6 +287,6 @@ const primaryDied = (primary, how) => new FreshetError('SERVERS_FAILED',
 
 /** @param {Server} replica @param {string} how */
 function replicaDied (replica, how) {
-  const message = `the replica ${replica.url} ended ${how}`
-  return new FreshetError('SERVERS_FAILED', message, { how: message })
+  const ended = `the replica ${replica.url} ended ${how}`
+  return new FreshetError('SERVERS_FAILED', `${ended}; run the command again`, { how: ended })
 }

@@ -184,7 +184,8 @@ async function untilInfoSays (server, text, what) {
     const info = await askInfo(server.url).catch(() => '')
     if (info.includes(text)) return
     if (Date.now() > until) {
-      throw new FreshetError('SERVERS_FAILED', `the server at ${server.url} did not ${what} within ${START_DEADLINE_MS / 1000} s`)
+      throw new FreshetError('SERVERS_FAILED',
+        `the server at ${server.url} did not ${what} within ${START_DEADLINE_MS / 1000} s; run the command again`)
     }
     await pause(POLL_MS)
   }

@@ -197,7 +197,8 @@ async function supervise ({ folder, cacheDir, named, replicas, form = 'replicas'
 async function ended (ending, isUnused) {
   const unused = setTimeout(() => { if (isUnused()) ending.abort(null) }, FIRST_COMMAND_DEADLINE_MS)
   for (const name of SIGNALS) {
-    process.on(name, () => ending.abort(new FreshetError('SERVERS_FAILED', `the supervisor of the embedded servers received ${name}`)))
+    process.on(name, () => ending.abort(new FreshetError('SERVERS_FAILED',
+      `the supervisor of the embedded servers received ${name}; run the command again to start with empty servers`)))
   }
   if (!ending.signal.aborted) await once(ending.signal, 'abort')
   clearTimeout(unused)

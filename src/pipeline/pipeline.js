@@ -285,7 +285,7 @@ function createWaiters () {
         }
         const one = () => {
           if (failure) end(() => reject(failure))
-          else if (closed) end(() => reject(new FreshetError('PIPELINE_CLOSED', 'the pipeline was closed during the wait')))
+          else if (closed) end(() => reject(new FreshetError('PIPELINE_CLOSED', 'the feed was closed during the wait; open it again')))
           else if (condition()) end(resolve)
         }
         const expire = () => end(() => reject(new FreshetError('DEADLINE_PASSED',

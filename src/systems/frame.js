@@ -20,6 +20,7 @@ import { followNews, followOutboxes } from '../admission/index.js'
 import { createEffects, createOwnership, LEASE_MS, TASKS } from '../consumers/index.js'
 import { FreshetError } from '../errors.js'
 import { runTasks } from '../schedule/index.js'
+import { untilTick } from '../ticks.js'
 
 /** A system closes within a deadline, whatever its handlers and servers do. */
 
@@ -103,7 +104,7 @@ export function createFrame (target, { id, metrics, logged, leaseMs = LEASE_MS }
 
     /** @param {Job} job @throws {FreshetError} PIPELINE_CLOSED */
     join ({ what, name, driver = null, leastToken, ...job }) {
-      if (isClosed) throw new FreshetError('PIPELINE_CLOSED', `the system ${system} was closed`)
+      if (isClosed) throw new FreshetError('PIPELINE_CLOSED', `the system ${system} is closed; open it again`)
       const { work, look, close: closeWork } = createWork(job, { target, driver, leaseMs })
       const ownership = createOwnership({ ...target, id, keyOf: keysOf(name), work, driver, leastToken, leaseMs, onClock: look })
       /** @type {Promise<void> | null} */
@@ -215,7 +216,7 @@ export async function endTogether (parts, failing, withinMs) {
  * @param {{ idOf: () => string, run: (partition: number) => Promise<void>, log: Logger }} parts `idOf` the primary
  */
 async function onEachPrimary ({ partition, signal }, { idOf, run, log }) {
-  for (let lastId = ''; !signal.aborted; await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})) {
+  for (let lastId = ''; !signal.aborted; await sleep(untilTick(LOOK_EVERY_MS), undefined, { signal }).catch(() => {})) {
     try {
       const id = idOf()
       if (id === lastId) continue

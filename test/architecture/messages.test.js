@@ -66,6 +66,52 @@ t.test('an error about a value that someone gave names the value', async (t) => 
   }
 })
 
+/** Errors whose message is the text of another program, or whose reader can do nothing. */
+const WITHOUT_ADVICE = Object.freeze({
+  RULE_FAILED: 'the error of the rule, with its line',
+  DATABASE_REFUSED: 'the error of the database',
+  DYNAMODB_REFUSED: 'the error of DynamoDB',
+  PAYMENT_REFUSED: 'the error of the payment provider',
+  SERVER_UNTRUSTED: 'the fault of a certificate, in words of OpenSSL',
+  SEGMENT_INVALID: 'the entry is skipped, counted and logged',
+  LEASE_LOST: 'the other owner goes on',
+  CLIENT_GONE: 'the client does not read it',
+  INTERNAL: 'a defect of this program'
+})
+const ADVICE = /expected|[;.?] |: npm install|, run |: in a checkout/
+
+/**
+ * What of a message the source shows: texts, parts of templates, and constants of the file.
+ * @param {any} message @returns {string | null} null: it is computed elsewhere
+ */
+function shownOf (message) {
+  if (message === undefined) return ''
+  if (ts.isStringLiteralLike(message)) return message.text
+  if (ts.isIdentifier(message)) {
+    return new RegExp(`\\bconst ${message.text} = ['\`](.*)['\`]$`, 'm').exec(message.getSourceFile().text)?.[1] ?? null
+  }
+  if (ts.isParenthesizedExpression(message)) return shownOf(message.expression)
+  const parts = ts.isTemplateExpression(message)
+    ? [message.head.text, ...message.templateSpans.flatMap(({ expression, literal }) => [shownOf(expression) ?? '', literal.text])]
+    : ts.isBinaryExpression(message)
+      ? [shownOf(message.left) ?? '', shownOf(message.right) ?? '']
+      : ts.isConditionalExpression(message) ? [shownOf(message.whenTrue) ?? '', shownOf(message.whenFalse) ?? ''] : null
+  return parts && parts.join('')
+}
+
+t.test('an error that the same call would get again says what is expected, or what to do', async (t) => {
+  const made = (await madeErrors()).filter(({ at, code }) => kindOf(code)?.retryable === false && !(code in WITHOUT_ADVICE) &&
+    kindOf(code)?.domain !== 'lab' && !at.startsWith('lab/'))
+  let count = 0
+  for (const { at, code, message } of made) {
+    const shown = shownOf(message)
+    if (shown === null) continue
+    count++
+    t.match(shown, ADVICE, `${at}: ${code}: ${shown || 'no message'}`)
+  }
+  t.ok(count > 150, `${count} of them`)
+})
+
 t.test('a fault of a setting has its name, its value, what is expected, and where it was given', async (t) => {
   const wrong = '?\u{1F6AB} wrong'
   const known = { layouts: layoutNames(), acks: ackNames() }

@@ -130,7 +130,9 @@ export const COMMANDS = {
     async run ({ body, requestId }, { secret, decide }) {
       const id = customerIdOf(await secret(), body.email)
       const { code, isReplay } = await decide('once', customerKey(id), requestId, ['create', JSON.stringify(body)])
-      if (code === 'exists') throw new FreshetError('CUSTOMER_EXISTS')
+      if (code === 'exists') {
+        throw new FreshetError('CUSTOMER_EXISTS', 'another customer has this email; use that customer, or another email')
+      }
       return { status: 201, body: { id }, isReplay }
     }
   },

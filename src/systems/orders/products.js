@@ -2,6 +2,7 @@
 import { decisions, fields, moneyText, schemas } from 'freshet-feed/systems'
 import { FreshetError } from './errors.js'
 import { claimOfReservation, productKey } from './keys.js'
+import { ENDED } from './replies.js'
 
 const { id: idField, money, optional, own, text, whole } = fields
 const { amount: AMOUNT, count: COUNT, id: ID_TEXT, objectOf, seq: SEQ } = schemas
@@ -71,7 +72,7 @@ export const PRODUCT_COMMANDS = {
         ['claim', RESERVER, String(quantity), claimOfReservation(reservationId), 'sold', 'direct', String(holdMs ?? HOLD_MS)])
       const { code, details } = decision
       if (code === 'already_claimed' && details.quantity !== String(quantity)) throw otherBody('reservationId')
-      if (code === 'released') throw new FreshetError('RESERVATION_ENDED')
+      if (code === 'released') throw new FreshetError(...ENDED)
       const until = details.until === undefined ? {} : { holdUntil: Number(details.until) }
       const body = { sku, reservationId, status: 'held', ...until, ...unitsOf(decision) }
       return { status: 200, body, isReplay: code === 'already_claimed' }

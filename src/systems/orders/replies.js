@@ -13,6 +13,8 @@ import { idOfKey } from './keys.js'
 const FINAL = Object.freeze(['confirmed', 'cancelled'])
 /** @type {Refusal} */
 const INSUFFICIENT = ['PRODUCT_INSUFFICIENT', 'fewer units are available; available says how many']
+/** @type {[string, string]} */
+export const ENDED = ['RESERVATION_ENDED', 'the reservation was released, or has expired; reserve again with another reservationId']
 
 /** Rejections by the rules that a client reaches. @type {Parameters<typeof decisions.taken>[1]} */
 const REFUSED = {
@@ -22,7 +24,7 @@ const REFUSED = {
   over_limit: INSUFFICIENT,
   has_holds: ['PRODUCT_HELD', 'units of the product are held; try again later'],
   closed: 'PRODUCT_UNKNOWN',
-  unknown_claim: 'RESERVATION_ENDED'
+  unknown_claim: ENDED
 }
 /** @type {Readonly<Record<string, Refusal>>} by rule */
 const UNKNOWN = {
@@ -39,7 +41,7 @@ const availableIn = ({ details: { available } }) => available === undefined ? {}
  */
 export function expectAccepted (decision, rule) {
   if (decision.code === 'already_claimed' && decision.details.status !== 'held') {
-    throw new FreshetError('RESERVATION_ENDED', undefined, availableIn(decision))
+    throw new FreshetError(...ENDED, availableIn(decision))
   }
   return decisions.taken(decision, UNKNOWN[rule] ? { ...REFUSED, unknown: UNKNOWN[rule] } : REFUSED, availableIn)
 }

@@ -7,7 +7,7 @@
  */
 import { decisions, fields, FreshetError, schemas } from 'freshet-feed/systems'
 import { CODES, MAX_UNITS, NUMBERS, SEQ, USER } from './commands.js'
-import { claimReply } from './replies.js'
+import { claimReply, EXPIRED } from './replies.js'
 import { claimOfTicket, readTicket } from './tokens.js'
 
 const { id: idField, invalid, optional, whole } = fields
@@ -43,7 +43,7 @@ async function settled ({ settlement }, id, answer, claim, status = 201) {
 /** @param {Sales} sales @param {string} id @param {string} user @param {string} requestId @param {string[]} rest of the arguments */
 async function make ({ run }, id, user, requestId, ...rest) {
   const answer = await run(id, user, requestId, ['claim', user, ...rest], true)
-  if (answer.code === 'released') throw new FreshetError('CLAIM_EXPIRED')
+  if (answer.code === 'released') throw new FreshetError(...EXPIRED)
   return answer
 }
 

@@ -35,6 +35,9 @@ export const ERRORS = defineErrors('sales', {
 
 const { numbers: numbersIn, taken: throwIfRefused } = decisions
 
+/** @type {[string, string]} */
+export const EXPIRED = ['CLAIM_EXPIRED', 'the hold of the claim has expired, or was released; claim again']
+
 /** @type {Parameters<typeof decisions.taken>[1]} */
 const REFUSED = {
   unknown: 'SALE_UNKNOWN',
@@ -49,9 +52,9 @@ const REFUSED = {
   already_claimed: 'SALE_ALREADY_CLAIMED',
   not_admitted: 'SALE_NOT_ADMITTED',
   unknown_claim: ['CLAIM_UNKNOWN', 'there is no such claim, or it is not of this user; a sold claim is revoked only with its userId'],
-  hold_expired: 'CLAIM_EXPIRED',
+  hold_expired: EXPIRED,
   over_limit: ['FIELD_INVALID', ({ perUser }) => `quantity: more than one user may have; expected at most ${perUser}`],
-  other_mode: ['SALE_OTHER_MODE', ({ mode }) => `the sale has mode ${mode}`]
+  other_mode: ['SALE_OTHER_MODE', ({ mode }) => `the sale has mode ${mode}; use the routes of that mode`]
 }
 
 /**

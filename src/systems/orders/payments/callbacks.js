@@ -24,7 +24,7 @@ export const signatureOf = (secret, body, seconds) =>
 export function ordersOf ({ secret, headers, body, nowMs }) {
   const given = String(SIGNATURE_HEADERS.map((name) => headers[name]).find(Boolean) ?? '')
   const seconds = Number(/(?:^|,)t=(\d{1,12})(?:,|$)/.exec(given)?.[1] ?? NaN)
-  if (secret === null) throw new FreshetError('CALLBACK_INVALID', 'this gateway has no --payment-secret, so it cannot check signatures')
+  if (secret === null) throw new FreshetError('CALLBACK_INVALID', 'this gateway cannot check signatures; start it with --payment-secret')
   if (!(Math.abs(nowMs / 1000 - seconds) <= MAX_AGE_S)) {
     throw new FreshetError('CALLBACK_INVALID', `the signature has no time, or one more than ${MAX_AGE_S} s from now; compare the clocks`)
   }
