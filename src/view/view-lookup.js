@@ -69,7 +69,7 @@ export function createViewLookup ({ registry: { held, follow, note, signal, boun
     const open = held.get(feed)
     if (!open) bound.asked(feed)
     if (isNone || (discover && !open)) return null
-    const one = open ?? follow(await queries.definition(feed))
+    const one = open ?? follow(await queries.definition(feed), { isQueried: true })
     if (one === null || !one.answers) return null
     one.usedMs = performance.now()
     if (discover) return one.view
