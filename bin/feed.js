@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { SettingsInvalid, settingsOf } from '../settings.js'
 import { withTarget } from '../src/embedded/index.js'
 import {
-  changeRetention, checkFeedName, createFeed, definitionOf, dropFeed, findDefinition, listDefinitions, partitionKey, readDefinition
+  changeRetention, checkFeedName, createFeed, definitionOf, dropFeed, listDefinitions, partitionKey, readDefinition
 } from '../src/feeds/index.js'
 import { createFigures, EVERY_MS } from '../src/figures/index.js'
 import { openReader } from '../src/index.js'
@@ -127,7 +127,7 @@ async function act (primaries, settings, { action, feed, changes }) {
   if (action === 'show') return [shown(primaries, prefix, await readDefinition(primary, prefix, feed))]
   if (action === 'drop') return [{ event: 'dropped', feed, keys: await dropFeed(primary, prefix, feed, primaries.connections) }]
   if (action === 'set') return [await changeRetention(primaries, prefix, feed, changes)]
-  const { definition } = await createFeed(primary, prefix, definitionOf({ ...settings, feed }, await findDefinition(primary, prefix, feed)))
+  const { definition } = await createFeed(primary, prefix, definitionOf({ ...settings, feed }))
   const stored = /** @type {Record<string, any>} */ (definition)
   const others = Object.keys(changes).filter((name) => stored[name] !== settings[name])
   if (others.length === 0) return [definition]

@@ -29,6 +29,14 @@ local function decided (status, code, target, details, request, body)
   }
 end
 
+-- the stored decisions; without ids of requests there are none
+local function readRequests ()
+  for i = 1, n do
+    if #KEYS[i + 3] >= firstOfId then return redis.call('MGET', unpack(KEYS, 4, n + 3)) end
+  end
+  return none
+end
+
 -- the decision of a request that was accepted before, in this call or an earlier one
 local function replayOf (target, here, stored, body)
   if (here and here.body or sub(stored, 1, 40)) ~= body then return decided('other_body', '', target, '{}') end
@@ -106,7 +114,7 @@ local targetTexts, starts
 outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts, starts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[#ARGV]
 -- @include partition
 n, accepted, firstOfId = #ARGV - 6, {}, #outbox + 3
-requests = redis.call('MGET', unpack(KEYS, 4, n + 3))
+requests = readRequests()
 entries, requested, changed, dues, reopened, outboxMs, isAllowed, mayHoldTasks, outboxFault = {}, {}, {}, {}, 0, steadyText, false, false, nil
 types, codes, find, sub, format = {}, {}, string.find, string.sub, string.format
 -- a rule of a user is made for each call, so that it cannot keep anything

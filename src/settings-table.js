@@ -182,11 +182,7 @@ export const SETTINGS = Object.freeze([
     { uses: ['gateway', 'consumers'], default: null, check: orReplicas(oneOf('memory', 'replica', 'aof', 'db')) }),
     row('maxWaitMs', 'Wait of the oldest unfinished order above which a POST of an order is refused, and of the oldest claim without its ' +
       'row above which claims are, with durability db; 0 = never',
-    { unit: 'ms', default: 10_000, check: integer(0, 3_600_000) }),
-    row('batches', 'Whether commands that arrive during a call share the next one',
-      { uses: ['gateway', 'consumers'], default: 'yes', check: oneOf('yes', 'no') }),
-    row('rejectionCache', 'Whether commands that would certainly be rejected are answered from memory',
-      { default: 'yes', check: oneOf('yes', 'no') })
+    { unit: 'ms', default: 10_000, check: integer(0, 3_600_000) })
   ]),
   ...group('Payments', ['payments'], [
     row('ledger', 'File of the ledger, one JSON object per change; without it, the ledger is lost with the process',
@@ -266,9 +262,6 @@ export const SETTINGS = Object.freeze([
     row('engine', 'Server programs to measure on; plans that name none use the first',
       { default: null, check: matching('names such as valkey or "redis 6.2", or programs, separated by commas', /\S/) }),
     row('rttMs', 'Round-trip delay added between writers and servers', { unit: 'ms', default: 0, check: number(0, 1000) }),
-    row('timeScale', 'Factor for all times of the plan', { default: 1, check: number(0.01, 10) }),
-    row('driver', 'Source of the load, for arms that write as a user would: the writer command, or the library directly',
-      { default: 'process', check: oneOf('process', 'direct') }),
     row('a', 'Ad-hoc: settings of the baseline', { env: null, default: null, check: writerFlags }),
     row('b', 'Ad-hoc: settings to compare with the baseline', { env: null, default: null, check: writerFlags })
   ]),
@@ -277,8 +270,6 @@ export const SETTINGS = Object.freeze([
     row('replicas', 'Number of replicas of each primary', { default: 2, check: integer(0, 16) }),
     row('readers', 'Number of reader processes', { default: 2, check: integer(0, 10_000) }),
     row('requestsPerSecond', 'Requests per second to all readers', { default: 0, check: number(0, 1e9) }),
-    row('engineVersion', 'Version of Valkey on ElastiCache; layout ids costs less with 9.1 on one shard',
-      { default: '9.1', check: oneOf('9.1', '8.2') }),
     row('nodeType', 'Type of node, such as cache.r7g.large: shows its arithmetic; with --redis-url, that of the servers',
       { default: null, check: matching('a type of node such as cache.r7g.large', /^(cache\.)?[a-z0-9]+\.[a-z0-9]+$/) })
   ]),

@@ -1,7 +1,18 @@
 /**
- * What a process repeats wakes it together: all that has the same interval, or a multiple of it, runs in the same turn. What wakes it more
- * often: reads of streams (src/store/stream-follower.js), questions for the state of nodes (src/store/servers.js), and silence of servers
- * (src/store/session.js).
+ * What a process repeats wakes it together: all that has the same interval, or a multiple of it, runs in the same turn. What has a timer of
+ * its own:
+ *
+ *     blocking reads of streams, each 400 ms without entries (store/stream-follower.js): the server times them
+ *     state of nodes, each 100 ms with requests (store/servers.js); silence of a server while a reply is due (store/session.js)
+ *     delay of the event loop, each 400 ms (metrics/scrape.js): longer ones missed stalls
+ *     tasks that are due, and pauses after a failure (schedule/index.js): their times are their own
+ *     connections of a server for HTTP, each 2 s (http/server.js): node's own timer
+ *     files of tokens and certificates, each 500 ms (http/security/watched-files.js); expiry of tokens, each second (access.js there);
+ *     scripts that never end, with rules of users, each second (admission/stop-script.js): these folders import no ticks
+ *     a feed that is written: leases and definition, each second, and its window, each 100 ms (pipeline/maintenance.js); feeds that a
+ *     gateway may close (writers/gateway/feeds.js)
+ *     with prices: assets of a file, each second (systems/prices/commands.js), and demand, each 5 s (systems/prices/demand.js), as
+ *     systems know the library only
  */
 
 const EARLY_MS = 5

@@ -6,7 +6,9 @@ export const CREDENTIALS = Object.freeze({ accessKeyId: 'test', secretAccessKey:
 
 /** The AWS SDK of this process finds them until the test ends. @param {import('tap').Test} t */
 export function useCredentials (t) {
-  const wanted = { AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId, AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey }
+  const wanted = {
+    AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId, AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey, AWS_REGION: 'eu-central-1'
+  }
   for (const [name, value] of Object.entries(wanted)) {
     const before = process.env[name]
     process.env[name] = value

@@ -26,6 +26,8 @@ const DATABASE_DEADLINE_MS = 5000
 const UNFINISHED = 1
 /** then its systems start without it */
 const DATABASE_WITHIN_MS = 1000
+/** Between two reads of outboxes: what follows from an entry adds more, which one read then has. Each is a turn of both sides. */
+const PAUSE_MS = 20
 
 const USAGE = `Usage: npm start consumers -- [flags]
 
@@ -85,7 +87,7 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
   const notes = () => [...systems.values()].flatMap((system) => system.notes())
   const status = () => ({ ready: systems.size === definitions.length, reasons: reasons(), notes: notes(), nodes: [] })
   const { deadlineMs } = settings
-  const servers = createServers({ redisUrl: primaryUrl, isReading: false, isAsked: false, name: id, deadlineMs, log })
+  const servers = createServers({ redisUrl: primaryUrl, isReading: false, isAsked: false, name: id, deadlineMs, pauseMs: PAUSE_MS, log })
   const server = settings.metricsPort === null ? null : await serveRegistry(settings, { registry, status, log })
   try {
     const compared = () => expectStored(settings, definitions, { servers, name: `${id}:settings` })

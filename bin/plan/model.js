@@ -6,8 +6,7 @@
  * One thread of a server runs commands, so a node has one core for them, whatever its vCPU.
  *
  * @typedef {{ itemsPerSecond: number, valueBytes: number, layout: string, replicas: number, readers: number, requestsPerSecond: number,
- *   windowMs: number, maxItems: number, ids: number | null, engineVersion: string }} Load `ids`: distinct ones; null = each item has a
- *   new id
+ *   windowMs: number, maxItems: number, ids: number | null }} Load `ids`: distinct ones; null = each item has a new id
  * @typedef {{ name: string, of: string, use: number, limit: number, headroom: number }} Resource `use`, `limit`: in the unit of the name;
  *   `headroom`: share of the limit that is free
  * @typedef {{ node: Node, shards: number, resources: Resource[], headroom: number, tightest: string, usdPerHour: number,
@@ -150,18 +149,18 @@ export const LAYOUTS = Object.freeze({
   segments: { primary: 0.132, replica: 0.12, sentBytes: 20, replicatedBytes: 20, memoryBytes: 39 }
 })
 
-/** Layout ids with MSETEX (experiment 013). A cluster, of any version, gets the same commands as a server without it. */
+/** Layout ids with MSETEX of Valkey 9.1 (experiment 013). A cluster gets the same commands as a server without it. */
 const WITH_MSETEX = Object.freeze({
   primary: 0.703, replica: 0.94, experiment: '013-layouts-fast', why: 'by MSETEX, on one shard with items in order'
 })
 
 /**
- * @param {{ layout: string, engineVersion: string }} load @param {number} shards
+ * @param {{ layout: string }} load @param {number} shards
  * @returns {LayoutCost & { experiment: string, why?: string }} `experiment`: where it was measured; `why`: what else it has to do with
  */
-export function costOf ({ layout, engineVersion }, shards) {
+export function costOf ({ layout }, shards) {
   const cost = { ...LAYOUTS[layout], experiment: MEASURED.experiment }
-  if (layout !== 'ids' || engineVersion !== '9.1' || shards > 1) return cost
+  if (layout !== 'ids' || shards > 1) return cost
   return { ...cost, ...WITH_MSETEX }
 }
 

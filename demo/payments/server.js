@@ -217,8 +217,8 @@ export function createPaymentServer ({ ledger, latencyMs = LATENCY_MS, callbackU
 // repeated once.
 
 const TIMEOUT_MS = 2000
-/** Between two requests. */
-const EVERY_MS = 100
+/** Between two requests: an order waits for none of them. */
+const EVERY_MS = 500
 const REPEAT_AFTER_MS = 1000
 
 /** @typedef {{ key: string, status: string }} Change */

@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { percentilesOf } from '../analysis/percentiles.js'
 import { holds } from '../systems/invariants.js'
 import { openWindow, requestSummary } from '../systems/window.js'
-import { formatFor, partitionKey } from '../../src/feeds/index.js'
+import { partitionKey } from '../../src/feeds/index.js'
 import { slotOf } from '../../src/store/index.js'
 import { disturb } from './disturbances.js'
 import { disturbedOf } from './figures.js'
@@ -47,7 +47,7 @@ export async function runDisturbed ({ technique, rate: writesPerSecond }, {
   /** @type {Awaited<ReturnType<typeof startWrites>> | null} */
   let writes = null
   try {
-    const stored = { feed: FEED, partitions, format: formatFor({ format: 1 }, partitions) }
+    const stored = { feed: FEED, partitions }
     const keys = Array.from({ length: partitions }, (_, partition) => partitionKey(keyPrefix, stored, partition))
     if (writesPerSecond) writes = await startWrites({ redisUrl, keys, rate: writesPerSecond })
     await pause(warmUpSeconds * 1000, undefined, { signal })

@@ -11,8 +11,8 @@ import { analyse } from '../analysis/index.js'
 import { findExperiment, listExperiments } from '../plan/catalog.js'
 import { claimLab } from '../run/claim.js'
 import { adHocPlan } from '../plan/ad-hoc.js'
-import { readPlan, timeScaled } from '../plan/index.js'
-import { drivenBy, enginesOf, needsShapes } from '../plan/plan-changes.js'
+import { readPlan } from '../plan/index.js'
+import { enginesOf, needsShapes } from '../plan/plan-changes.js'
 import { tableOf } from '../report/table.js'
 import { newestResult, readResult, resultName } from '../run/result.js'
 import { newRun, runExperiment } from '../run/index.js'
@@ -121,11 +121,9 @@ async function runOne (parts, written, folder, skipDone) {
     warmUpSeconds,
     rounds: Math.max(...cells.map(({ round }) => round)),
     quick: settings.quick,
-    timeScale: settings.timeScale,
     rttMs: settings.rttMs,
     target: settings.target ? new URL(settings.target).host + new URL(settings.target).pathname.replace(/^\/0?$/, '') : null,
     ...(group && { aws: group.group }),
-    driver: settings.driver,
     engines: settings.target ? [] : await enginesHere(plan, place, settings),
     arms: [...new Set(cells.map(({ arm }) => arm))],
     measurements: cells.length
@@ -163,17 +161,16 @@ async function runOne (parts, written, folder, skipDone) {
 
 /**
  * @param {Parts} parts @param {Plan} written
- * @throws {FreshetError} PLAN_INVALID: arms, seconds, a driver or a target that do not fit the plan
+ * @throws {FreshetError} PLAN_INVALID: arms, seconds or a target that do not fit the plan
  */
-function scheduleFor ({ settings: { timeScale, driver, rounds, arms, quick, seconds, target, rttMs } }, written) {
+function scheduleFor ({ settings: { rounds, arms, quick, seconds, target, rttMs } }, written) {
   if (target && enginesOf(written).length > 0) {
     throw new FreshetError('PLAN_INVALID', `${written.name} compares engines and needs its own servers; remove --target`)
   }
   if ((target || rttMs > 0) && needsShapes(written)) {
     throw new FreshetError('PLAN_INVALID', `${written.name} starts clusters or Sentinels of its own; remove --target and --rtt-ms`)
   }
-  const plan = drivenBy(timeScale === 1 ? written : timeScaled(written, timeScale), driver)
-  return { plan, ...scheduleOf(plan, { rounds, arms: namesIn(arms), quick, seconds }) }
+  return { plan: written, ...scheduleOf(written, { rounds, arms: namesIn(arms), quick, seconds }) }
 }
 
 /** @param {string} folder @param {Parameters<typeof runExperiment>[0]} run whether its newest result is of these very conditions */

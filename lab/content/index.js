@@ -7,7 +7,7 @@
  * @typedef {import('../servers/own.js').LabServers} LabServers
  * @typedef {import('../../src/store/index.js').Connection} Connection
  */
-import { formatFor, partitionKey } from '../../src/feeds/index.js'
+import { partitionKey } from '../../src/feeds/index.js'
 import { readInfo } from '../../src/store/index.js'
 import { boundsOf, settled } from '../plan/cells.js'
 import { checkRows } from './inventory.js'
@@ -29,7 +29,7 @@ export async function contentOf ({ load, settings: given, feed }, acknowledged, 
   const settings = settled(load, given)
   const storage = storageOf(load, /** @type {any} */ (settings))
   const { partitions = 1 } = settings
-  const stored = { feed, partitions, format: formatFor({ format: 1 }, partitions) }
+  const stored = { feed, partitions }
   const key = Array.from({ length: partitions }, (_, partition) => partitionKey(servers.keyPrefix, stored, partition))
   const run = {
     acknowledged,

@@ -68,16 +68,14 @@
 import { FreshetError } from '../errors.js'
 import { loadNames } from '../loads/index.js'
 import { MEASURES } from '../analysis/measures.js'
-import { faultsBetween, leastSeconds } from './plan-faults.js'
+import { faultsBetween } from './plan-faults.js'
 import { SHAPES } from '../servers/shapes.js'
 import { servingOfLevelShape, servingShape } from '../serving/plan.js'
 import { contentionShape } from '../systems/plan.js'
-import { integer, list, matching, named, number, object, oneOf, orNull, scalar, text, trueOrFalse, unfit } from './shape.js'
+import { integer, list, matching, named, number, object, oneOf, orNull, scalar, text, trueOrFalse } from './shape.js'
 
 /** The second arm of the A/A pair: the baseline again (L10). */
 export const AA_SUFFIX = ' (A/A)'
-/** Shorter times are no periods and are not scaled. */
-const LEAST_PERIOD_MS = 100
 /** Servers, replicas and checks besides warm-up and window: 1.9 s in the committed results, 0.4 (005) to 4.2 (016). */
 export const OVERHEAD_SECONDS = 2
 const DIRECTIONS = ['less', 'more', 'same']
@@ -185,29 +183,6 @@ export function readPlan (planName, raw, { checkSettings }) {
 const invalid = (planName, faults) => new FreshetError('PLAN_INVALID',
   faults.length === 1 ? `plan ${planName}: ${faults[0]}` : `plan ${planName} has ${faults.length} faults:\n  ${faults.join('\n  ')}`,
   { plan: planName, faults })
-
-/**
- * The plan with scaled periods and windows, for trials; its figures answer another question.
- * @param {Plan} plan
- * @param {number} scale above 0, at most 10
- * @returns {Plan}
- * @throws {FreshetError} PLAN_INVALID
- */
-export function timeScaled (plan, scale) {
-  if (!(scale > 0 && scale <= 10)) throw invalid(plan.name, [unfit('time scale', scale, 'a number above 0, at most 10')])
-  const resized = (/** @type {string | number | boolean | null} */ ms) =>
-    typeof ms === 'number' && ms >= LEAST_PERIOD_MS ? Math.max(1, Math.round(ms * scale)) : ms
-  const served = (/** @type {{ everyMs?: number } | undefined} */ serving) =>
-    serving && { serving: serving.everyMs === undefined ? serving : { ...serving, everyMs: resized(serving.everyMs) } }
-  const scaled = (/** @type {Settings} */ settings) => Object.fromEntries(Object.entries(settings).map(([name, value]) =>
-    [name, ['periodMs', 'batchMs'].includes(name) ? resized(value) : value]))
-  const each = (/** @type {Record<string, any>} */ those) => Object.fromEntries(Object.entries(those).map(([name, one]) =>
-    [name, { ...one, settings: scaled(one.settings), ...served(one.serving) }]))
-  const resizedPlan = {
-    ...plan, arms: each(plan.arms), levels: each(plan.levels), fixed: scaled(plan.fixed), warmUpSeconds: plan.warmUpSeconds * scale
-  }
-  return frozen({ ...resizedPlan, seconds: Math.max(plan.seconds * scale, leastSeconds(resizedPlan)) })
-}
 
 /** @template T @param {T} value @returns {T} deeply frozen */
 function frozen (value) {

@@ -1,5 +1,5 @@
 /**
- * Changes of a run to a plan: missing programs, and the driver of the load. Pure.
+ * Changes of a run to a plan: missing programs. Pure.
  *
  * @typedef {import('./index.js').Plan} Plan
  */
@@ -49,17 +49,4 @@ export function withoutEngines (plan, absent) {
   const published = plan.published &&
     { ...plan.published, figures: plan.published.figures.filter(stays), ratios: plan.published.ratios.filter(stays) }
   return Object.freeze({ ...plan, arms, levels: left, expected: plan.expected.filter(stays), published })
-}
-
-/**
- * @param {Plan} plan
- * @param {'process' | 'direct'} driver direct: arms with the writer command use the library in a process of the lab instead,
- *   which shows the cost of the command around the library
- * @returns {Plan}
- */
-export function drivenBy (plan, driver) {
-  if (driver === 'process') return plan
-  const arms = Object.fromEntries(Object.entries(plan.arms).map(([name, arm]) =>
-    [name, arm.load === 'writer' ? { ...arm, load: 'library' } : arm]))
-  return Object.freeze({ ...plan, arms })
 }

@@ -178,7 +178,7 @@ function faultsOfAllServing (plan, checkSettings) {
 }
 
 /** The longest period of any cell, ms. @param {Plan} plan @returns {number} */
-export function longestPeriodMs (plan) {
+function longestPeriodMs (plan) {
   const periods = cellsOf(plan).flatMap(({ level, arm, settings }) => [settings.periodMs, settings.batchMs,
     loadNamed(plan.arms[arm].load).always?.periodMs, servingAt(plan.arms[arm].serving, plan.levels[level].serving)?.everyMs])
   return Math.max(longestBatchMs(plan), ...periods.filter((ms) => typeof ms === 'number'))

@@ -22,7 +22,7 @@ export function rowsOf (result, plan) {
   const { engine, node, machine, commit, dirty, startedAt, settings } = result
   const day = startedAt.slice(0, 10)
   const bytes = valueBytes(result, plan)
-  const { rounds, seconds, warmUpSeconds, timeScale, rttMs, target, aws } = settings
+  const { rounds, seconds, warmUpSeconds, rttMs, target, aws } = settings
   const version = `${(commit ?? 'unknown').slice(0, 10)}${dirty ? ' with uncommitted changes' : ''}`
   const row = (/** @type {string} */ name, /** @type {string} */ value, caption = value) => ({ name, value, caption })
   return [
@@ -39,7 +39,6 @@ export function rowsOf (result, plan) {
     row('Started', startedAt, day),
     row('Rounds', `${rounds}, arms interleaved`, `${rounds} ${rounds === 1 ? 'round' : 'rounds'} of ${seconds} s`),
     row('Window', `${seconds} s after ${warmUpSeconds} s of warm-up`, ''),
-    ...(timeScale === 1 ? [] : [row('Time scale', `${timeScale}: periods are scaled from the plan`, `periods x ${timeScale}`)]),
     row('Delay between client and server', rttMs > 0 ? `${rttMs} ms` : 'none', rttMs > 0 ? `${rttMs} ms between client and server` : ''),
     ...limitOf(result, plan),
     row('Settings of every arm', textOf(plan.fixed), '')

@@ -26,11 +26,9 @@ const MOST_REPEATS = 2
  * @property {number} warmUpSeconds
  * @property {number} rounds
  * @property {boolean} quick
- * @property {number} timeScale
  * @property {number} rttMs
  * @property {string | null} target host and path, without secrets
  * @property {{ name: string, nodeType: string }} [aws] the replication group of the target; absent = none
- * @property {string} driver process or direct
  * @property {string[]} engines of the lab's servers, with their versions
  * @property {string[]} arms
  * @property {number} measurements

@@ -11,10 +11,12 @@ local function expectOutbox () redis.call('XLEN', outbox) end
 -- Asked once a call, of all commands that may be needed.
 local function expectCommands (target, request)
   local state, events = target.state, target.events
-  local ok, why = pcall(expectOutbox)
-  if not ok then
-    outboxFault = whyOf(why)
-    error(why, 0)
+  if not areRead then
+    local ok, why = pcall(expectOutbox)
+    if not ok then
+      outboxFault = whyOf(why)
+      error(why, 0)
+    end
   end
   if redis.acl_check_cmd then
     expectAllowed(target, 'HSET', state, 'a', 'b')

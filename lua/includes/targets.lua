@@ -40,7 +40,7 @@ local function readTarget (rule, key, firstKey)
   return target
 end
 
--- Also whether the stream of a key is ahead of its state: a call ended between its writes, or another program wrote to it.
+-- Also whether the stream of a key is ahead of its state: a call ended between its writes, or another program wrote to it. That the outbox can be read says that it is a stream.
 local function readAhead (reads) return redis.call('XREAD', unpack(reads)) end
 local function readTargets ()
   local reads, firstKey, count = { 'COUNT', '1', 'STREAMS' }, n + 4, #named
@@ -63,7 +63,8 @@ local function readTargets ()
     if not ok then targets[at].why, at = why, at + 1 end
   end
   if isOurs then redis.setresp(2) end
-  for i = 1, count do reads[i + 3 + count] = targets[i].seqText end
+  reads[count + 4], reads[2 * count + 5] = outbox, '$'
+  for i = 1, count do reads[i + 4 + count] = targets[i].seqText end
   local found
   areRead, found = pcall(readAhead, reads)
   isAhead = none

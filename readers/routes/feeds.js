@@ -4,7 +4,7 @@ import { described, invalid, NO_FIELDS } from '../../src/fields/index.js'
 import { feedRoute, FILTERS_IDS, idsOf, readableFeeds } from '../../src/http/index.js'
 import { CURSOR_FIELD, CURSOR_SCHEMA } from '../../src/item/index.js'
 import { filteredQueries } from '../../src/view/index.js'
-import { cursorsFor, sharedBy } from './items.js'
+import { cursorsFor, sharedBy, whileWanted } from './items.js'
 
 const FIELDS = {
   after: described(CURSOR_FIELD, 'only for tokens with ids: count further, from where a count that was not complete ended')
@@ -58,8 +58,9 @@ export async function countRoutes (app, { queries, replies }) {
   async function countPermitted (request, reply, feed, { filter, after }) {
     const cursors = await cursorsFor(queries, feed, filter)
     const from = after === null ? null : cursors.decode(after)
-    return replies.serve(request, reply, { feed, ...sharedBy(filter) }, async () => {
-      const { count, exact, next, isCut, asOf, lagMs } = await filteredQueries(queries, filter).count(feed, { after: from })
+    return replies.serve(request, reply, { feed, ...sharedBy(filter) }, async (isWanted) => {
+      const permitted = filteredQueries(queries, filter, whileWanted(isWanted))
+      const { count, exact, next, isCut, asOf, lagMs } = await permitted.count(feed, { after: from })
       const rest = isCut && next ? { complete: false, next: cursors.encode(next) } : {}
       return { asOf, lagMs, body: Buffer.from(JSON.stringify({ count, exact, asOf, ...rest })), content: [`${count} ${exact} ${isCut}`] }
     })
@@ -111,8 +112,10 @@ export async function feedRoutes (app, { queries, replies, asOf }) {
 
   app.get('/v1/feeds', { schema: LIST, config: /** @type {any} */ ({ access: 'read', ...FILTERS_IDS }) }, async (request, reply) => {
     const { isAll, of, has } = readableFeeds(/** @type {any} */ (request).grant)
+    const filter = idsOf(request)
     // replies are shared by clients who may read the same feeds
-    return replies.serve(request, reply, isAll ? {} : { of }, async () => {
+    const shared = isAll ? sharedBy(filter) : { ...sharedBy(filter), of: `${of} ${filter?.of}` }
+    return replies.serve(request, reply, shared, async () => {
       const feeds = await queries.definitions()
       return builtFrom({ feeds: feeds.filter(({ feed }) => has(feed)) })
     })
@@ -120,6 +123,6 @@ export async function feedRoutes (app, { queries, replies, asOf }) {
 
   app.get('/v1/feeds/:feed', { schema: ONE, config: FILTERS_IDS }, async (request, reply) => {
     const { feed } = /** @type {any} */ (request.params)
-    return replies.serve(request, reply, {}, async () => builtFrom(await queries.definition(feed)))
+    return replies.serve(request, reply, sharedBy(idsOf(request)), async () => builtFrom(await queries.definition(feed)))
   })
 }

@@ -23,8 +23,13 @@ import { FreshetError } from '../errors.js'
 
 /** @typedef {import('../../src/item/index.js').IdFilter} IdFilter null = all ids */
 
-/** @param {import('../app.js').Queries} queries @param {IdFilter | null} filter */
-const queriesFor = (queries, filter) => filter === null ? queries : filteredQueries(queries, filter)
+/** @param {import('../app.js').Queries} queries @param {IdFilter | null} filter @param {() => boolean} [isWanted] */
+const queriesFor = (queries, filter, isWanted = () => true) => filter === null
+  ? queries
+  : filteredQueries(queries, filter, whileWanted(isWanted))
+
+/** @param {() => boolean} isWanted @returns {() => void} throws CLIENT_GONE */
+export const whileWanted = (isWanted) => () => { if (!isWanted()) throw clientGone() }
 
 /**
  * @param {import('../app.js').Queries} queries @param {string} feed @param {IdFilter | null} filter
@@ -260,7 +265,7 @@ export async function itemRoutes (app, { queries, replies }) {
       : pageBuilder(queries, replies, feed, range, { ...format, chunkBytes: MAX_NOW_BYTES }, ndjson)
     const type = ndjson ? NDJSON_TYPE : JSON_TYPE
     return replies.serve(request, reply, { feed, type, vary: VARY, buildNow, bytesOf, ...sharedBy(filter) }, async (isWanted) => {
-      const from = queriesFor(queries, filter)
+      const from = queriesFor(queries, filter, isWanted)
       const chunks = ids ? selectedChunks(from, feed, ids, range, format) : newestChunks(from, feed, range, format)
       const page = await readPage(chunks, ndjson && !isWhole ? 1 : MAX_PAGE_BYTES, isWanted)
       replies.sizes.learn(feed, page.last.items, page.bytes, isOfAll && page.last.next === null)

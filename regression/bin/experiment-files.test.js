@@ -24,7 +24,7 @@ nightTest('two settings against each other: samples, chart and report, which che
   const result = await readJson(json)
   t.same(result.samples.map((/** @type {any} */ { arm, valid }) => [arm, valid]),
     [['A', true], ['B', true], ['blob', true], ['A (A/A)', true]])
-  t.match(result.settings, { seconds: 1, rounds: 1, rttMs: 0, timeScale: 1, quick: false, target: null })
+  t.match(result.settings, { seconds: 1, rounds: 1, rttMs: 0, quick: false, target: null })
 
   await t.test('check: a file that is as it was written', async (t) => {
     const { code, stdout } = await lookWithLab(root, ['check', json])

@@ -7,7 +7,7 @@ import { openFeed } from '../../src/index.js'
 import { replacePrimary, startCluster } from '../../test/cluster.js'
 import { openLive } from '../../test/push/live-client.js'
 import { nightly, scopedEngines } from '../../test/scope.js'
-import { engineName, eventually } from '../../test/servers.js'
+import { connectFor, engineName, eventually } from '../../test/servers.js'
 import { startReader } from '../../test/services.js'
 
 const FEEDS = Array.from({ length: 20 }, (_, n) => `feed-${n}`)
@@ -81,6 +81,9 @@ for (const engine of await scopedEngines()) {
       t.teardown(() => clearInterval(writing))
       await eventually(() => ledger.least() >= BEFORE, PATIENT)
 
+      const keys = await (await connectFor(t, cluster.primaries[1].url)).send('KEYS', 'fr:{feed-*:*')
+      const ofShard = new Set(keys.map((/** @type {Buffer} */ key) => /{(feed-\d+):/.exec(String(key))?.[1]))
+      t.ok(ofShard.size > 0 && ofShard.size < FEEDS.length, `the shard has ${ofShard.size} feeds`)
       const tookMs = await replacePrimary(t, cluster, { shard: 1 })
       t.comment(`the shard failed over in ${tookMs} ms`)
       const more = ledger.next + AFTER
@@ -92,7 +95,7 @@ for (const engine of await scopedEngines()) {
       t.notOk(client.isEnded)
       const reset = new Set(client.events.filter(({ event }) => event === 'reset').map(({ data }) => data.feed))
       t.comment(`${reset.size} feeds were reset: ${[...reset].join(' ')}`)
-      t.ok(reset.size < FEEDS.length, 'feeds of other shards were not')
+      t.same([...reset].filter((feed) => !ofShard.has(feed)), [], 'feeds of other shards were not')
 
       const { position } = client
       client.close()

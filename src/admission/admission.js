@@ -125,7 +125,7 @@ const UNSEEN = Object.freeze({ see () {}, turnBack: async () => {} })
 
 /**
  * Rejections too: the state that they rest on must last as long. Calls of which another primary decided one are of two lineages.
- * @param {import('./durability.js').Confirm} confirm @param {Answer[]} answers of one partition
+ * @param {(generation: string) => Promise<unknown>} confirm @param {Answer[]} answers of one partition
  */
 async function confirmAll (confirm, answers) {
   const lineages = new Map(answers.map(({ generation }) => [generation.split('.')[0], generation]))
@@ -144,7 +144,7 @@ async function confirmAll (confirm, answers) {
  * @param {number} options.deadlineMs of a command, until it is sent
  * @param {boolean} [options.batches] false: each command is sent at once, in a call of its own
  * @param {Pick<import('./rejections.js').Rejections, 'answer' | 'note'>} [options.rejections] without it every command is sent
- * @param {(partition: number) => import('./durability.js').Confirm} [options.confirmOf] what confirms the decisions of a partition
+ * @param {(partition: number) => (generation: string) => Promise<unknown>} [options.confirmOf] what confirms the decisions of a partition
  * @param {import('./rules.js').Rules} [options.own] rules of a user; without them, ours
  * @param {Pick<import('./partition-clock.js').PartitionClock, 'see' | 'turnBack'>} [options.clock]
  * @param {number} [options.maxWaiting] commands of a partition

@@ -10,7 +10,7 @@
  * runs share the next. A marker, because WAIT compares replicas with the last write of its own connection.
  *
  * After a failover the connection may lead to a primary that never had the decision. So a round also reads whose the generation is, and
- * confirms only decisions of the lineage that this primary began (admit.lua).
+ * confirms only decisions of the lineage that this primary began (admit.lua); and whether it has an entry of the outbox, if that is asked.
  *
  * @typedef {ReturnType<typeof createConfirm>} Confirm
  */
@@ -33,43 +33,58 @@ function waitOf (level, ms) {
 /** @typedef {(part: string) => string} KeyOf a part of a partition */
 
 /**
+ * @typedef {{ key: KeyOf, entry?: string }} Asked `entry`: id in the outbox
+ * @typedef {[generation: unknown[], entries?: unknown[]]} Found id and lineage in the generation, and the entry, if the primary has it
+ */
+
+/** @param {Asked} asked */
+const readsOf = ({ key, entry }) => [
+  ['HMGET', key('generation'), 'replid', 'lineage'], ...entry === undefined ? [] : [['XRANGE', key('outbox'), entry, entry]]
+]
+
+/**
  * Rounds, by connection: one at a time.
  * @param {{ marker: string, durability: string, waitMs: number }} options
- * @returns {(connection: import('../store/index.js').Connection, key: KeyOf) => Promise<unknown[]>} once what its primary had before is
- *   confirmed: id and lineage in the generation of this partition @throws {FreshetError} NOT_CONFIRMED, and what Connection.send throws
+ * @returns {(connection: import('../store/index.js').Connection, asked: Asked) => Promise<Found>} once what its primary had before is
+ *   confirmed @throws {FreshetError} NOT_CONFIRMED, and what Connection.send throws
  */
 function createRounds ({ marker, durability, waitMs }) {
   const { copies, command } = /** @type {NonNullable<ReturnType<typeof waitOf>>} */ (waitOf(durability, waitMs))
-  /** @type {WeakMap<object, { running: Promise<unknown>, next: { keys: Set<KeyOf>, found: Promise<Map<KeyOf, unknown[]>> } | null }>} */
+  /** @typedef {Map<string, Asked>} Round what is asked once, by generation and entry */
+  /** @type {WeakMap<object, { running: Promise<unknown>, next: { round: Round, found: Promise<Map<string, Found>> } | null }>} */
   const lines = new WeakMap()
   let n = 0
 
-  /** @param {import('../store/index.js').Connection} connection @param {KeyOf[]} keys */
-  async function round (connection, keys) {
-    const [, reply, ...generations] = await connection.sendAll([
-      ['SET', keys[0](marker), ++n, 'PX', EXPIRE_MS], command, ...keys.map((key) => ['HMGET', key('generation'), 'replid', 'lineage'])
+  /** @param {import('../store/index.js').Connection} connection @param {Round} round */
+  async function run (connection, round) {
+    const all = [...round].map(([name, asked]) => ({ name, reads: readsOf(asked) }))
+    const [first] = round.values()
+    const [, reply, ...replies] = await connection.sendAll([
+      ['SET', first.key(marker), ++n, 'PX', EXPIRE_MS], command, ...all.flatMap(({ reads }) => reads)
     ])
     const confirmed = Number(Array.isArray(reply) ? reply[0] : reply)
     if (confirmed < copies) throw notConfirmed(`(${shownLevel(durability)}) within ${waitMs} ms`)
-    return new Map(keys.map((key, i) => [key, generations[i]]))
+    return new Map(all.map(({ name, reads }) => [name, /** @type {Found} */ (replies.splice(0, reads.length))]))
   }
 
-  return async (connection, key) => {
+  return async (connection, asked) => {
     const line = lines.get(connection) ?? { running: Promise.resolve(), next: null }
     lines.set(connection, line)
     if (line.next === null) {
-      const keys = new Set([key])
+      /** @type {Round} */
+      const round = new Map()
       const found = line.running.then(() => {
         line.next = null
-        const result = round(connection, [...keys])
+        const result = run(connection, round)
         line.running = result.catch(() => {})
         return result
       })
-      line.next = { keys, found }
+      line.next = { round, found }
     }
-    const { keys, found } = line.next
-    keys.add(key)
-    return /** @type {unknown[]} */ ((await found).get(key))
+    const { round, found } = line.next
+    const name = `${asked.key('generation')} ${asked.entry ?? ''}`
+    round.set(name, asked)
+    return /** @type {Found} */ ((await found).get(name))
   }
 }
 
@@ -78,26 +93,30 @@ function createRounds ({ marker, durability, waitMs }) {
  *   marker: string, durability: string, waitMs: number, isClosed?: () => boolean,
  *   rounds?: ReturnType<typeof createRounds> }} options `route`: the present connection to the primary, for this only; `key`: of a part of
  *   the partition; `marker`: part that no other process writes; `isClosed`: no connection will open again; `rounds` of several partitions
- * @returns {(generation?: string) => Promise<void>} resolves when what was decided in this generation before is confirmed (without one:
- *   what the present primary has); while there is no connection it waits for one, at most `waitMs`
+ * @returns {(generation?: string, entry?: string) => Promise<string | undefined>} resolves when what was decided in this generation before
+ *   is confirmed (without one: what the present primary has); while there is no connection it waits for one, at most `waitMs`. With `entry`
+ *   of the outbox, the lineage of that primary; empty if it has no such entry
  *   It throws NOT_CONFIRMED, and what Connection.send throws
  */
 export function createConfirm ({ route, key, marker, durability, waitMs, isClosed = () => false, rounds }) {
-  if (waitOf(durability, waitMs) === null) return async () => {}
-  const confirmed = rounds ?? createRounds({ marker, durability, waitMs })
+  const isWaited = waitOf(durability, waitMs) !== null
+  const confirmed = isWaited ? rounds ?? createRounds({ marker, durability, waitMs }) : readNow
 
-  /** @returns {Promise<string>} the lineage of which all decisions are confirmed */
-  const round = async () => {
+  /** @param {string} [entry] @returns {Promise<string>} the lineage of which all decisions are confirmed */
+  const round = async (entry) => {
     const { connection, replicationId } = route()
-    const [owner, lineage] = await confirmed(connection, key)
-    return String(owner) === replicationId ? String(lineage) : ''
+    const [[owner, lineage], entries] = await confirmed(connection, { key, entry })
+    // what a promoted primary has in its outbox is of the lineage that it has stored, also before it begins one of its own
+    const isIts = entries === undefined ? String(owner) === replicationId : entries.length > 0
+    return isIts ? String(lineage) : ''
   }
 
-  async function retriedRound () {
+  /** @param {string} [entry] */
+  async function retriedRound (entry) {
     const endMs = performance.now() + waitMs
     for (;;) {
       try {
-        return await round()
+        return await round(entry)
       } catch (error) {
         const mayPass = ['SERVER_LOST', 'SERVER_UNREACHABLE'].includes(error.code) && performance.now() + RETRY_MS <= endMs
         if (!mayPass || isClosed()) throw error
@@ -106,13 +125,21 @@ export function createConfirm ({ route, key, marker, durability, waitMs, isClose
     }
   }
 
-  return async (generation) => {
-    const lineage = await retriedRound()
+  return async (generation, entry) => {
+    if (!isWaited && entry === undefined) return
+    const lineage = await retriedRound(entry)
     if (generation !== undefined && generation.split('.')[0] !== lineage) {
       throw notConfirmed('by the primary that decided it: another one has taken over')
     }
+    if (entry !== undefined) return lineage
   }
 }
+
+/**
+ * What the primary has is enough.
+ * @param {import('../store/index.js').Connection} connection @param {Asked} asked @returns {Promise<Found>}
+ */
+const readNow = async (connection, asked) => /** @type {Found} */ (await connection.sendAll(readsOf(asked)))
 
 /** @param {string} level */
 const shownLevel = (level) => replicasOf(level) > 1 ? `${level} replicas` : level
@@ -124,16 +151,17 @@ const notConfirmed = (/** @type {string} */ how) =>
  * What confirms the decisions of a system.
  * @param {{ servers: Pick<import('../store/index.js').Servers, 'primaries'>, name: string,
  *   keyOf: (partition: number) => (part: string) => string, partitions: number,
- *   durability: string, deadlineMs: number, waitMs: number }} options `name`: of the connections
+ *   durability: string, deadlineMs: number, waitMs: number, routes?: import('../store/index.js').Primaries }} options `name`: of the
+ *   connections; `routes`: where the primary is enough
  */
-export function openConfirms ({ servers, name, keyOf, partitions, durability, deadlineMs, waitMs }) {
-  const routes = waitOf(durability, waitMs) ? servers.primaries({ name, deadlineMs: deadlineMs + waitMs }) : null
+export function openConfirms ({ servers, name, keyOf, partitions, durability, deadlineMs, waitMs, routes }) {
+  const own = waitOf(durability, waitMs) ? servers.primaries({ name, deadlineMs: deadlineMs + waitMs }) : null
   let isClosed = false
   const of = { marker: `marker:${process.pid}`, durability, waitMs }
-  const rounds = routes ? createRounds(of) : undefined
+  const rounds = own ? createRounds(of) : undefined
   const all = Array.from({ length: partitions }, (_, partition) => createConfirm({
     ...of,
-    route: () => /** @type {import('../store/index.js').Primaries} */ (routes).route(keyOf(partition)('')),
+    route: () => /** @type {import('../store/index.js').Primaries} */ (own ?? routes).route(keyOf(partition)('')),
     key: keyOf(partition),
     isClosed: () => isClosed,
     rounds
@@ -144,7 +172,7 @@ export function openConfirms ({ servers, name, keyOf, partitions, durability, de
 
     async close () {
       isClosed = true
-      await routes?.close()
+      await own?.close()
     }
   }
 }

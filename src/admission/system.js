@@ -1,12 +1,11 @@
 /**
- * What is stored about a system: into how many partitions its keys are divided, the format of their tags, and a secret. The first process
- * decides; a system that an older version stored keeps its format.
+ * What is stored about a system: into how many partitions its keys are divided, and a secret. The first process decides.
  *
  * Where a database keeps the secret, it decides: a secret that the servers lost with their memory is restored from there.
  *
  * @typedef {import('../store/index.js').Router} Router to the primaries
  * @typedef {{ partitions: number, secret: string, format?: number }} System `secret`: of the keyed hashes that make ids and mask users;
- *   `format` of keys, 1 if absent
+ *   `format` of keys, absent with one partition
  * @typedef {(secret: string) => Promise<string>} KeepSecret keeps a secret, and returns the one that was kept first
  * @typedef {ReturnType<typeof createAgreement>} Agreement
  */
@@ -31,7 +30,7 @@ import { agreeOnRules, OUR_RULES } from './rules.js'
  *     fr:{@auctions:3}:request:<digest>    the decision of an accepted command: a string that expires
  *
  * With several partitions the tag of partition 3 is `{@auctions:3.12}`, so that they spread over the primaries of a cluster
- * (store/slots.js). Systems of format 1 have tags like `{@auctions:3}`.
+ * (store/slots.js).
  */
 
 /**
@@ -54,7 +53,7 @@ export const idWith = (secret, ...parts) => hashOf(secret, parts.join(SEPARATOR)
 /** @param {string} secret of the system @returns {Mask} */
 export const maskWith = (secret) => (userId) => hashOf(secret, userId).slice(0, MASK_CHARS)
 
-/** The format that is stored with several partitions; without one it is 1. */
+/** The format that is stored with several partitions. */
 const SPREAD_FORMAT = 2
 
 /** @param {string} prefix @param {string} system */
@@ -65,21 +64,24 @@ export const rulesKey = (prefix, system) => `${systemKey(prefix, system)}:rules`
 
 /**
  * @param {string} prefix @param {string} system @param {number} partition
- * @param {number} [spread] partitions that spread; 1 = one, or format 1 @returns {(part: string) => string}
+ * @param {number} [partitions] of the system @returns {(part: string) => string}
  */
-export function admissionKey (prefix, system, partition, spread = 1) {
-  const tag = spread > 1 ? spreadTag(`@${system}`, partition, spread) : `@${system}:${partition}`
+export function admissionKey (prefix, system, partition, partitions = 1) {
+  const tag = partitions > 1 ? spreadTag(`@${system}`, partition, partitions) : `@${system}:${partition}`
   return (part) => `${prefix}{${tag}}:${part}`
 }
 
 /**
  * The keys of the partitions of a stored system.
- * @param {string} prefix @param {string} system @param {Pick<System, 'partitions' | 'format'>} stored
+ * @param {string} prefix @param {string} system @param {Pick<System, 'partitions'>} stored
  */
-export const partitionKeys = (prefix, system, { partitions, format }) => (/** @type {number} */ partition) =>
-  admissionKey(prefix, system, partition, format === SPREAD_FORMAT ? partitions : 1)
+export const partitionKeys = (prefix, system, { partitions }) => (/** @type {number} */ partition) =>
+  admissionKey(prefix, system, partition, partitions)
 
 const SECRET_BYTES = 16
+
+/** @param {number} partitions */
+const formatOf = (partitions) => partitions > 1 ? SPREAD_FORMAT : undefined
 
 const newSecret = () => randomBytes(SECRET_BYTES).toString('hex')
 
@@ -113,7 +115,7 @@ export function createAgreement ({
     await prepare()
     const stored = await agreeOnSystem(router, wanted, async () => ({
       partitions,
-      ...(partitions > 1 ? { format: SPREAD_FORMAT } : {}),
+      format: formatOf(partitions),
       secret: await keepSecret(newSecret())
     }))
     keys = Array.from({ length: partitions }, (_, partition) => partitionKeys(keyPrefix, system, stored)(partition))
@@ -136,10 +138,7 @@ export function createAgreement ({
   /** Stores the system again if the servers have lost it. @returns {Promise<System>} @throws {FreshetError} SYSTEM_DIFFERS */
   async function restore () {
     const before = await agreed()
-    const stored = await agreeOnSystem(router, wanted, async () => before)
-    if (stored.format === before.format) return stored
-    throw new FreshetError('SYSTEM_DIFFERS', `the servers lost ${system}, and it is stored in format ${stored.format ?? 1} now, not ` +
-      `${before.format ?? 1}; restart this process`)
+    return agreeOnSystem(router, wanted, async () => before)
   }
 
   return {
@@ -203,7 +202,7 @@ export async function readSystem (router, { keyPrefix, system }) {
   const text = await router.send('GET', systemKey(keyPrefix, system))
   if (text === null) return null
   const stored = /** @type {System} */ (JSON.parse(String(text)))
-  if ((stored.format ?? 1) <= SPREAD_FORMAT) return stored
-  throw new FreshetError('SYSTEM_DIFFERS', `${system} is stored in format ${stored.format}, which this version does not know; use the ` +
-    'version that stored it')
+  if (stored.format === formatOf(stored.partitions)) return stored
+  throw new FreshetError('SYSTEM_DIFFERS', `${system} is stored in format ${stored.format ?? 1}, which this version does not know; use ` +
+    'the version that stored it')
 }

@@ -14,8 +14,9 @@
  * @typedef {import('../admission/index.js').Entry} Entry
  * @typedef {object} SqlEffect
  * @property {string} name
- * @property {(client: SqlClient, entries: Entry[]) => Promise<void>} write rows; writing again has no effect
- * @property {(client: SqlClient, batches: Batch[]) => Promise<unknown>} [writeAll] as `write`, of many partitions
+ * @property {(client: SqlClient, entries: Entry[], prepared?: unknown) => Promise<void>} write rows; writing again has no effect
+ * @property {(client: SqlClient, batches: Batch[], prepared?: unknown) => Promise<unknown>} [writeAll] as `write`, of many partitions
+ * @property {(batches: Batch[]) => Promise<unknown>} [prepare] before the transaction; what it resolves with is `prepared`
  * @property {(entries: Entry[]) => Promise<void>} [after] on the server, after the commit; idempotent
  * @property {(entry: Entry) => Promise<boolean>} [rejected] what the database rejects: true if that settled it, so it is no dead letter
  * @typedef {object} BatchEffect
@@ -45,13 +46,16 @@ export async function consume ({ system, effect, database, together, ...target }
   if (rowCount !== 1) throw lost(owned)
 
   /** @param {Entry[]} entries @param {() => Promise<number>} begin */
-  const write = (entries, begin) => database.transaction(async (client) => {
-    // the database answers: what ends the connection from here on may be an entry
-    await begin()
-    await effect.write(client, entries)
-    const { rowCount: moved } = await client.query(ADVANCE, [...row, /** @type {Entry} */ (entries.at(-1)).id])
-    if (moved !== 1) throw lost(owned)
-  })
+  async function write (entries, begin) {
+    const prepared = await effect.prepare?.([{ partition: owned.partition, entries }])
+    await database.transaction(async (client) => {
+      // the database answers: what ends the connection from here on may be an entry
+      await begin()
+      await effect.write(client, entries, prepared)
+      const { rowCount: moved } = await client.query(ADVANCE, [...row, /** @type {Entry} */ (entries.at(-1)).id])
+      if (moved !== 1) throw lost(owned)
+    })
+  }
 
   await followPartition(effect.name, target, {
     write: (entries, begin) => together === undefined
@@ -98,7 +102,7 @@ const ADVANCE_ALL = `UPDATE consumer_cursor AS stored SET entry = one.entry
 /** @typedef {ReturnType<typeof createTogether>} Together */
 
 /**
- * @param {{ system: string, effect: { name: string, writeAll: (client: SqlClient, batches: Batch[]) => Promise<unknown> },
+ * @param {{ system: string, effect: Pick<SqlEffect, 'name' | 'prepare'> & { writeAll: NonNullable<SqlEffect['writeAll']> },
  *   database: Database }} parts
  */
 export function createTogether ({ system, effect, database }) {
@@ -106,12 +110,15 @@ export function createTogether ({ system, effect, database }) {
   let waiting = []
 
   /** @param {Part[]} parts */
-  const writeAll = (parts) => database.transaction(async (client) => {
-    await effect.writeAll(client, parts)
-    const { rowCount } = await client.query(ADVANCE_ALL, [system, effect.name, parts.map(({ partition }) => partition),
-      parts.map(({ token }) => token), parts.map(({ entries }) => /** @type {Entry} */ (entries.at(-1)).id)])
-    if (rowCount !== parts.length) throw new Error('a partition has another owner')
-  })
+  async function writeAll (parts) {
+    const prepared = await effect.prepare?.(parts)
+    await database.transaction(async (client) => {
+      await effect.writeAll(client, parts, prepared)
+      const { rowCount } = await client.query(ADVANCE_ALL, [system, effect.name, parts.map(({ partition }) => partition),
+        parts.map(({ token }) => token), parts.map(({ entries }) => /** @type {Entry} */ (entries.at(-1)).id)])
+      if (rowCount !== parts.length) throw new Error('a partition has another owner')
+    })
+  }
 
   /** @param {Part} part */
   const writeAlone = (part) => part.alone().then(part.resolve, part.reject)

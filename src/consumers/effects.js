@@ -5,10 +5,8 @@
  * @typedef {import('./partition.js').Target} Target
  * @typedef {Parameters<import('./dead-letters.js').DeadLetters['deadLetter']>[1] & { correlationId?: string }} NewLetter
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { entryOf } from '../admission/index.js'
 import { followStream } from '../store/index.js'
-import { untilTick } from '../ticks.js'
 import { createDeadLetters } from './dead-letters.js'
 
 /**
@@ -30,8 +28,7 @@ const FIRST_WAIT_MS = 50
 /**
  * @param {Partial<Pick<import('../store/index.js').Opener, 'isSpread'>> & { open: import('../store/index.js').OpenStream,
  *   keyOf: (partition: number) => (part: string) => string, everyMs?: number, log: import('pino').Logger }} parts `open`: a session at the
- *   primary of a key; `everyMs`: a batch that is not full waits for the next tick (src/ticks.js), so that more entries, of all partitions,
- *   are taken together
+ *   primary of a key; `everyMs`: all partitions are read together, at the ticks of this interval (src/ticks.js)
  */
 export function createOutboxReader ({ open, keyOf, everyMs = 0, log }) {
   /** What ends the following, by partition. @type {Map<number, AbortController>} */
@@ -47,22 +44,19 @@ export function createOutboxReader ({ open, keyOf, everyMs = 0, log }) {
       const controller = new AbortController()
       followed.set(partition, controller)
       const { signal } = controller
-      /** @param {import('../admission/index.js').Entry[]} entries */
-      async function takeAll (entries) {
-        if (everyMs > 0 && entries.length < COUNT) await sleep(untilTick(everyMs), undefined, { signal })
-        await take(entries).catch((error) => log.error({ partition, code: error.code, reason: error.message }, 'entries were not taken'))
-      }
       followStream(open, {
         key: () => keyOf(partition)('outbox'),
         count: COUNT,
         blockMs: BLOCK_MS,
+        everyMs,
         firstWaitMs: FIRST_WAIT_MS,
         signal,
         begin: () => position,
         take (entries) {
           if (entries.length === 0) return
           position = String(entries[entries.length - 1][0])
-          return takeAll(entries.map(([id, flat]) => entryOf(id, flat)))
+          return take(entries.map(([id, flat]) => entryOf(id, flat)))
+            .catch((error) => log.error({ partition, code: error.code, reason: error.message }, 'entries were not taken'))
         },
         failed: ({ code, message: reason }) => log.debug({ partition, code, reason }, 'an outbox cannot be read')
       })

@@ -13,7 +13,7 @@
 import { FreshetError } from '../errors.js'
 import { newSecret } from '../item/index.js'
 import { layoutOf } from '../layouts/index.js'
-import { definitionKey, formatFor, namesKey, partitionKey, partitionPattern, secretKey, writersKey } from './keys.js'
+import { definitionKey, namesKey, partitionKey, partitionPattern, secretKey, writersKey } from './keys.js'
 
 /**
  * How far back a feed reaches where `maxItems` ends before the window does. Most feeds have both limits by default, so the one that counts
@@ -48,6 +48,8 @@ const NAME = new RegExp(`^[a-z0-9][a-z0-9._-]{0,${MAX_NAME_CHARS - 1}}$`)
 const FIXED = /** @type {const} */ (['layout', 'partitions', 'format', 'late', 'log'])
 /** @typedef {Pick<Definition, typeof FIXED[number]>} Fixed the part that never changes: where items are stored */
 const SCAN_COUNT = 1000
+/** the layouts have format 1 */
+const SPREAD_FORMAT = 2
 /** a list of feeds skips names with these errors */
 const UNREADABLE = ['FEED_UNKNOWN', 'FEED_NAME_INVALID', 'KEY_HOLDS_OTHER']
 
@@ -75,15 +77,23 @@ export function checkFeedName (feed) {
 }
 
 /**
+ * The format of keys and items: that of the layout, or with several partitions, whose tags spread, another one.
+ * @param {Pick<Definition, 'layout' | 'partitions'>} definition @returns {number} @throws {FreshetError} FEED_LAYOUT_UNKNOWN
+ */
+export function formatOf ({ layout, partitions }) {
+  const { format } = layoutOf(layout)
+  return partitions > 1 ? SPREAD_FORMAT : format
+}
+
+/**
  * The definition of a feed to be created.
  * @param {{ feed: string, layout: string, partitions: number, windowMs: number, maxItems: number, late: 'newest' | 'overwrite' }} settings
- * @param {Definition | null} [stored] keeps its format
  * @returns {Omit<Definition, 'createdAt'>}
  * @throws {FreshetError} FEED_LAYOUT_UNKNOWN
  */
-export function definitionOf ({ feed, layout, partitions, windowMs, maxItems, late }, stored = null) {
-  const { format: first, describe, arrivals } = layoutOf(layout)
-  const format = stored?.format === first ? first : formatFor({ format: first }, partitions)
+export function definitionOf ({ feed, layout, partitions, windowMs, maxItems, late }) {
+  const { describe, arrivals } = layoutOf(layout)
+  const format = formatOf({ layout, partitions })
   // what a layout does not let a feed choose is stored nowhere, and differs from what is stored
   const hasLate = describe().late === 'by feed' || late === 'overwrite'
   return { feed, layout, partitions, windowMs, maxItems, format, ...(hasLate ? { late } : {}), ...(arrivals ? { log: 1 } : {}) }

@@ -17,12 +17,9 @@
  *     fr:{latest:0}:trimmer        lease (pipeline/maintenance.js)
  *
  * With several partitions the tag of partition 3 is `{latest:3.12}`, so that they spread over the primaries of a cluster
- * (store/slots.js). Feeds of format 1 with several partitions have tags like `{latest:3}`.
+ * (store/slots.js).
  */
 import { spreadTag } from '../store/index.js'
-
-/** the layouts have format 1 */
-const SPREAD_FORMAT = 2
 
 /** @param {string} prefix */
 export const namesKey = (prefix) => `${prefix}feeds`
@@ -38,23 +35,17 @@ export const writersKey = (prefix, feed) => `${prefix}{${feed}}:writers`
 
 /**
  * @param {string} prefix
- * @param {Pick<import('./definitions.js').Definition, 'feed' | 'partitions' | 'format'>} definition
+ * @param {Pick<import('./definitions.js').Definition, 'feed' | 'partitions'>} definition
  * @param {number} partition
  * @returns {(part: string) => string}
  */
-export function partitionKey (prefix, { feed, partitions, format }, partition) {
-  const tag = isSpread(format) ? spreadTag(feed, partition, partitions) : `${feed}:${partition}`
+export function partitionKey (prefix, { feed, partitions }, partition) {
+  const tag = partitions > 1 ? spreadTag(feed, partition, partitions) : `${feed}:${partition}`
   return (part) => `${prefix}{${tag}}:${part}`
 }
 
 /** The keys of a feed with one partition. @param {string} prefix @param {string} feed */
-export const onlyKey = (prefix, feed) => partitionKey(prefix, { feed, partitions: 1, format: 1 }, 0)
-
-/** Format of a new feed. @param {{ format: number }} layout @param {number} partitions */
-export const formatFor = (layout, partitions) => partitions > 1 ? SPREAD_FORMAT : layout.format
-
-/** @param {number} format */
-export const isSpread = (format) => format === SPREAD_FORMAT
+export const onlyKey = (prefix, feed) => partitionKey(prefix, { feed, partitions: 1 }, 0)
 
 /** Matches every key of the feed's partitions. @param {string} prefix @param {string} feed */
 export const partitionPattern = (prefix, feed) => `${prefix}{${feed}:*`

@@ -12,13 +12,12 @@ import { createServer as createHttpsServer } from 'node:https'
 import fastify, { LogController } from 'fastify'
 import { FreshetError } from './errors.js'
 import { checkInput, invalidInput } from './input.js'
-import { noteResponse, refuseOnSocket } from './parser-errors.js'
+import { ARRIVE_WITHIN_MS, noteResponse, refuseOnSocket } from './parser-errors.js'
 import { createErrorHandler } from './problem.js'
 import { createRequestMetrics } from './request-metrics.js'
 import { cleanForwarded, protect, trustOf } from './security/index.js'
 import { createTurns } from './turns.js'
 
-const ARRIVE_WITHIN_MS = 10_000
 const CHECK_EVERY_MS = 2_000
 const STALL_MS = 30_000
 const KEEP_ALIVE_MS = 72_000

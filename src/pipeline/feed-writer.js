@@ -147,7 +147,7 @@ async function openStripes (options, { primaries, writerName }) {
   const before = await findDefinition(primaries.router, keyPrefix, feed)
   const settled = settledBy(before, options)
   const layout = layoutOf(settled.layout)
-  const wanted = definitionOf(settled, before)
+  const wanted = definitionOf(settled)
   const { partitions, late } = settled
   const asked = ackOf(options.ack)
   const ack = { ...asked, stripes: stripesOf(asked, partitions) }

@@ -7,7 +7,7 @@
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
-import { decodeOffsets } from '../item/index.js'
+import { decodeOffsets, partitionOf } from '../item/index.js'
 import { compareEntryIds } from '../layouts/index.js'
 import { beginPart, checkSame, createEntriesAtOnce, isUnreadable, MAX_ENTRIES, readBehind } from '../view/index.js'
 import { reset } from './delivery.js'
@@ -41,7 +41,7 @@ const SLICE_MS = 3
 /** @typedef {{ ms: number, n: number, seq: number }} Entry `seq`: in the order of reading */
 /**
  * @typedef {{ queries: Pick<import('../view/index.js').Queries, 'ofLog'>, view: View,
- *   clients: ({ position: string } & import('./subscribers.js').Wants)[], now: () => number, signal: AbortSignal }} Lookup
+ *   clients: ({ position: string, tail?: number } & import('./subscribers.js').Wants)[], now: () => number, signal: AbortSignal }} Lookup
  * @typedef {(index: number) => { ids: readonly string[], at: number }} Missed the ids that a client missed: those from `at` on
  */
 /**
@@ -169,15 +169,14 @@ function createLookup ({ feed, view, viewVersion, queries, begin, again, now, si
     const version = viewVersion()
     for (const { stream } of some) begin(stream)
     try {
-      const clients = some.map(({ position, stream: { ids, beginnings } }) => ({ position, ids, beginnings }))
+      const clients = some.map(({ position, tail, stream: { ids, beginnings } }) => ({ position, tail, ids, beginnings }))
       const missed = await changesSince({ queries, view: from, clients, now, signal: over })
       some.forEach((one, index) => {
         const { stream } = one
         if (viewVersion() !== version) {
           return stream.limit === 0 ? again({ ...one, firstMs: undefined, hasFailed: false }) : resetResuming(stream, 'rebuilt')
         }
-        const { ids, at: first } = missed(index)
-        const at = one.tail === undefined ? first : Math.max(first, ids.length - one.tail)
+        const { ids, at } = missed(index)
         stream.list = at < ids.length ? { name: 'items', ids, at } : null
         stream.isResuming = false
       })
@@ -367,13 +366,29 @@ function createCollected ({ clients, partitions }) {
     missedBy (positions) {
       const ids = [...lastSeqs.keys()]
       const seqs = [...lastSeqs.values()]
+      /** @type {Map<number, Entry> | null} */
+      let bySeq = null
+      /**
+       * The ids that changed last, in the order of their changes. Other clients may have older positions in a partition, whose entries do
+       * not count.
+       * @param {readonly string[]} missed @param {number} tail @param {number[]} firsts by partition
+       */
+      function lastOf (missed, tail, firsts) {
+        bySeq ??= new Map(read.flat().map((entry) => [entry.seq, entry]))
+        const entryOf = (/** @type {string} */ id) => /** @type {Entry} */ (bySeq?.get(lastSeqs.get(id) ?? 0))
+        const found = missed.filter((id) => entryOf(id).seq >= firsts[partitionOf(Buffer.from(id, 'latin1'), partitions)])
+        return found.sort((a, b) => compareOffsets(entryOf(a), entryOf(b))).slice(-tail)
+      }
       return (index) => {
-        const first = Math.min(...positions[index].offsets.map((offset, partition) => firstAfter(read[partition], offset)))
-        const { ids: own, beginnings } = clients[index]
+        const firsts = positions[index].offsets.map((offset, partition) => firstAfter(read[partition], offset))
+        const first = Math.min(...firsts)
+        const { ids: own, beginnings, tail } = clients[index]
+        if (own === null && tail !== undefined) return { ids: lastOf(ids, tail, firsts), at: 0 }
         if (own === null) return { ids, at: firstWhere(seqs.length, (i) => seqs[i] >= first) }
         const named = beginnings.length > 0 ? found.get(index) ?? [] : own
         const seqOf = (/** @type {string} */ id) => lastSeqs.get(id) ?? 0
-        return { ids: [...named].filter((id) => seqOf(id) >= first).sort((a, b) => seqOf(a) - seqOf(b)), at: 0 }
+        const missed = [...named].filter((id) => seqOf(id) >= first).sort((a, b) => seqOf(a) - seqOf(b))
+        return { ids: tail === undefined ? missed : lastOf(missed, tail, firsts), at: 0 }
       }
     }
   }

@@ -85,7 +85,7 @@ const ROWS = [
   { roles: READER, words: (key) => ['ZRANK', key, 'm'], why: 'places in the queue of a sale' },
   { roles: [...WRITER, ...READER], words: (key) => ['ZSCORE', key, 'm'], why: 'the end of a hold' },
   { roles: [...WRITER, ...READER], words: (key) => ['MGET', key], why: 'items by id; in scripts, replies of earlier requests' },
-  { roles: READER, words: (key) => ['ZRANGEBYSCORE', key, '0', '1'], why: 'changes since a time' },
+  { roles: READER, words: (key) => ['ZRANGEBYSCORE', key, '0', '1'], why: 'members that are newer than those of a page' },
   { roles: [...WRITER, ...READER], words: (key) => ['HMGET', key, 'f'], why: 'the generation of a partition of commands' },
 
   { roles: [...WRITER, ...ADMIN], words: (key) => ['SET', key, 'v'], why: 'definitions; items, leases and markers of a writer' },

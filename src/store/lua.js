@@ -34,6 +34,14 @@ local function decided (status, code, target, details, request, body)
   }
 end
 
+-- the stored decisions; without ids of requests there are none
+local function readRequests ()
+  for i = 1, n do
+    if #KEYS[i + 3] >= firstOfId then return redis.call('MGET', unpack(KEYS, 4, n + 3)) end
+  end
+  return none
+end
+
 -- the decision of a request that was accepted before, in this call or an earlier one
 local function replayOf (target, here, stored, body)
   if (here and here.body or sub(stored, 1, 40)) ~= body then return decided('other_body', '', target, '{}') end
@@ -111,7 +119,7 @@ local targetTexts, starts
 outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts, starts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[#ARGV]
 -- @include partition
 n, accepted, firstOfId = #ARGV - 6, {}, #outbox + 3
-requests = redis.call('MGET', unpack(KEYS, 4, n + 3))
+requests = readRequests()
 entries, requested, changed, dues, reopened, outboxMs, isAllowed, mayHoldTasks, outboxFault = {}, {}, {}, {}, 0, steadyText, false, false, nil
 types, codes, find, sub, format = {}, {}, string.find, string.sub, string.format
 -- a rule of a user is made for each call, so that it cannot keep anything
@@ -394,10 +402,12 @@ local function expectOutbox () redis.call('XLEN', outbox) end
 -- Asked once a call, of all commands that may be needed.
 local function expectCommands (target, request)
   local state, events = target.state, target.events
-  local ok, why = pcall(expectOutbox)
-  if not ok then
-    outboxFault = whyOf(why)
-    error(why, 0)
+  if not areRead then
+    local ok, why = pcall(expectOutbox)
+    if not ok then
+      outboxFault = whyOf(why)
+      error(why, 0)
+    end
   end
   if redis.acl_check_cmd then
     expectAllowed(target, 'HSET', state, 'a', 'b')
@@ -1322,7 +1332,7 @@ local function readTarget (rule, key, firstKey)
   return target
 end
 
--- Also whether the stream of a key is ahead of its state: a call ended between its writes, or another program wrote to it.
+-- Also whether the stream of a key is ahead of its state: a call ended between its writes, or another program wrote to it. That the outbox can be read says that it is a stream.
 local function readAhead (reads) return redis.call('XREAD', unpack(reads)) end
 local function readTargets ()
   local reads, firstKey, count = { 'COUNT', '1', 'STREAMS' }, n + 4, #named
@@ -1345,7 +1355,8 @@ local function readTargets ()
     if not ok then targets[at].why, at = why, at + 1 end
   end
   if isOurs then redis.setresp(2) end
-  for i = 1, count do reads[i + 3 + count] = targets[i].seqText end
+  reads[count + 4], reads[2 * count + 5] = outbox, '$'
+  for i = 1, count do reads[i + 4 + count] = targets[i].seqText end
   local found
   areRead, found = pcall(readAhead, reads)
   isAhead = none

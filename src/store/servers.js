@@ -71,10 +71,11 @@ export function createPace (now = () => performance.now(), { isReading = true } 
 
 /**
  * @param {{ redisUrl: string, replicaUrls?: string[] | null, readFrom?: 'replica' | 'primary' | null, isReading?: boolean,
- *   isAsked?: boolean, name: string, primaryName?: string, deadlineMs: number, log: import('pino').Logger }} options as createShard; those
- *   of a cluster are found; `isAsked`: false = nodes are asked for their state when it is wanted only
+ *   isAsked?: boolean, name: string, primaryName?: string, deadlineMs: number, pauseMs?: number, log: import('pino').Logger }} options as
+ *   createShard; those of a cluster are found; `isAsked`: false = nodes are asked for their state when it is wanted only; `pauseMs` between
+ *   reads of streams of primaries
  */
-export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, ...given }) {
+export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, pauseMs, ...given }) {
   const lookups = createLookupCounts()
   const { isReading = true } = given
   const pace = isAsked ? createPace(undefined, { isReading }) : null
@@ -120,7 +121,7 @@ export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, .
     primaries: (of) => createPrimaries(redisUrl, { ...of, log: options.log }),
 
     /** Follows streams on the primaries of their keys. */
-    primaryStreams: streamsAt(redisUrl, { name: `${options.name}:streams`, deadlineMs: options.deadlineMs }),
+    primaryStreams: streamsAt(redisUrl, { name: `${options.name}:streams`, deadlineMs: options.deadlineMs, pauseMs }),
 
     /**
      * As Shard.pick, of each shard: the first answer, or why one of them cannot answer.

@@ -11,7 +11,9 @@
  * @typedef {ReturnType<typeof createStreamFollower>} StreamFollower
  * @typedef {Awaited<ReturnType<StreamFollower['open']>>} StreamSession
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
+import { untilTick } from '../ticks.js'
 import { runSessions } from './link.js'
 import { openerOf } from './primaries.js'
 import { slotOf } from './slots.js'
@@ -36,17 +38,18 @@ const MAX_PAUSE_MS = 10_000
 
 /**
  * @param {OpenStream} open
- * @param {{ key: () => Promise<string> | string, count: number, blockMs: number, signal: AbortSignal, firstWaitMs: number,
- *   begin: (connection: StreamConnection) => Promise<string> | string,
+ * @param {{ key: () => Promise<string> | string, count: number, blockMs: number, everyMs?: number, signal: AbortSignal,
+ *   firstWaitMs: number, begin: (connection: StreamConnection) => Promise<string> | string,
  *   take: (entries: RawEntries, read: { sentMs: number, isWhole: boolean }) => Promise<unknown> | void,
  *   check?: (connection: StreamConnection) => Promise<boolean>, ended?: () => void,
  *   failed: (error: Error & { code?: string }) => void }} parts `begin`: the position of a session; `take`: also without entries,
  *   `isWhole`: there were no more when it was sent, performance.now(); a text that it resolves with is the position to go on from;
- *   `check`: false ends the session; `ended`: after each session
+ *   `check`: false ends the session; `ended`: after each session; `everyMs`: reads do not block, and begin at ticks (src/ticks.js), so that
+ *   those of many streams are one turn; 0 = no
  * @returns {Promise<void>} once `signal` is aborted
  */
 export function followStream (open, parts) {
-  const { signal, firstWaitMs, begin, take, check, ended = () => {}, failed } = parts
+  const { signal, firstWaitMs, everyMs = 0, begin, take, check, ended = () => {}, failed } = parts
 
   return runSessions(async () => {
     /** @type {Awaited<ReturnType<OpenStream>> | null} */
@@ -58,11 +61,13 @@ export function followStream (open, parts) {
       let position = await begin(connection)
       let checkedMs = performance.now()
       let hasNew = false
+      let isWhole = true
       while (!signal.aborted && !session.isLeft?.()) {
+        if (everyMs > 0 && isWhole) await sleep(untilTick(everyMs), undefined, { signal })
         const sentMs = performance.now()
         const entries = await readOnce(connection, key, position, parts)
         if (signal.aborted) break
-        const isWhole = entries.length < parts.count
+        isWhole = entries.length < parts.count
         if (entries.length > 0) {
           position = String(entries[entries.length - 1][0])
           hasNew = true
@@ -92,10 +97,11 @@ export function followStream (open, parts) {
 
 /**
  * @param {StreamConnection} connection @param {string} key @param {string} position
- * @param {{ count: number, blockMs: number }} options @returns {Promise<RawEntries>}
+ * @param {{ count: number, blockMs: number, everyMs?: number }} options @returns {Promise<RawEntries>}
  */
-async function readOnce (connection, key, position, { count, blockMs }) {
-  const reply = await connection.send('XREAD', 'COUNT', count, 'BLOCK', blockMs, 'STREAMS', key, position)
+async function readOnce (connection, key, position, { count, blockMs, everyMs = 0 }) {
+  const block = everyMs > 0 ? [] : ['BLOCK', blockMs]
+  const reply = await connection.send('XREAD', 'COUNT', count, ...block, 'STREAMS', key, position)
   return reply === null ? [] : reply[0][1]
 }
 
@@ -106,11 +112,11 @@ const BLOCK_SHARE = 0.4
 const NO_SLOT = -1
 
 /**
- * @param {{ nodeOf: (key: string) => FollowedNode, isSpread: () => boolean, deadlineMs: number,
- *   budget?: { lines: number, max: number } }} parts `nodeOf`: may throw when no node has the key now;
- *   `isSpread`: whether a read can have the keys of one slot only
+ * @param {{ nodeOf: (key: string) => FollowedNode, isSpread: () => boolean, deadlineMs: number, pauseMs?: number,
+ *   budget?: { lines: number, max: number } }} parts `nodeOf`: may throw when no node has the key now; `isSpread`: whether a read can have
+ *   the keys of one slot only; `pauseMs` of lines
  */
-export function createStreamFollower ({ nodeOf, isSpread, deadlineMs, budget = BUDGET }) {
+export function createStreamFollower ({ nodeOf, isSpread, deadlineMs, pauseMs, budget = BUDGET }) {
   /** @type {Set<{ slot: number, line: import('./stream-line.js').Line }>} */
   const lines = new Set()
 
@@ -129,6 +135,7 @@ export function createStreamFollower ({ nodeOf, isSpread, deadlineMs, budget = B
         key,
         purpose,
         longestMs,
+        pauseMs,
         onOver () {
           lines.delete(one)
           budget.lines--
@@ -169,14 +176,15 @@ export function createStreamFollower ({ nodeOf, isSpread, deadlineMs, budget = B
 
 /**
  * The follower of the primaries.
- * @param {string} primaryUrl @param {{ name: string, deadlineMs: number }} options as openerOf
+ * @param {string} primaryUrl @param {{ name: string, deadlineMs: number, pauseMs?: number }} options as openerOf; `pauseMs` of lines
  * @returns {StreamFollower}
  */
-export function streamsAt (primaryUrl, options) {
+export function streamsAt (primaryUrl, { pauseMs, ...options }) {
   const opener = openerOf(primaryUrl, options)
   return createStreamFollower({
     isSpread: opener.isSpread,
     deadlineMs: options.deadlineMs,
+    pauseMs,
     nodeOf: () => ({ id: primaryUrl, open: ({ key, signal }) => opener.open(signal, key) })
   })
 }

@@ -10,7 +10,7 @@
  * behind its position than one read returns reads by itself, without blocking, until a reply is not full.
  *
  * A read that begins while the others are blocked ends their block (CLIENT UNBLOCK). The second connection is opened on demand. What
- * subscribers look up in one turn is one MGET.
+ * subscribers look up in one turn is one MGET, and their reads of one turn that do not block are one XREAD.
  *
  * A key that the user may not read, or that holds no stream, is refused to its subscribers, and the others go on. Every other error ends
  * the line, and its subscribers open another one.
@@ -34,17 +34,17 @@
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
-import { createReadSize, MAX_READ } from '../read-size.js'
 import { readScript } from './scripts.js'
+import { createAsking } from './stream-asking.js'
 import { createSecondLane } from './stream-second.js'
 
 /** @typedef {ReturnType<typeof createLine>} Line */
 
 /**
- * @param {{ node: FollowedNode, key: string, purpose: string, longestMs: number, onOver: () => void }} parts `key`: one of the node;
- *   `longestMs`: of a block
+ * @param {{ node: FollowedNode, key: string, purpose: string, longestMs: number, pauseMs?: number, onOver: () => void }} parts `key`: one
+ *   of the node; `longestMs`: of a block; `pauseMs` after a reply
  */
-export function createLine ({ node, key, purpose, longestMs, onOver }) {
+export function createLine ({ node, key, purpose, longestMs, pauseMs = PAUSE_MS, onOver }) {
   const stop = new AbortController()
   /** @type {Set<Subscriber>} */
   const subscribers = new Set()
@@ -75,8 +75,8 @@ export function createLine ({ node, key, purpose, longestMs, onOver }) {
     if (id === null) return
     second.send('CLIENT', 'UNBLOCK', id).catch(({ outcome }) => { if (outcome === 'forbidden') id = null })
   }
-  const { ask, readAlone } = createAsking({ main, second, isShared: () => subscribers.size > 1, isBlocked: () => rounds.isBlocked })
-  const rounds = createRounds({ main, longestMs, unblock, readAlone, fail })
+  const asking = createAsking({ main, second, isShared: () => subscribers.size > 1, isBlocked: () => rounds.isBlocked })
+  const rounds = createRounds({ main, longestMs, pauseMs, unblock, readAlone: asking.readAlone, fail })
 
   const opened = open(false).then((one) => {
     first = one
@@ -124,7 +124,7 @@ export function createLine ({ node, key, purpose, longestMs, onOver }) {
         if (subscribers.size === 0) end()
       })
       return {
-        connection: connectionOf({ ask, readAlone, rounds, lost, close, one, isLeft: () => one.isOver || isOver }),
+        connection: connectionOf({ ...asking, rounds, lost, close, one, isLeft: () => one.isOver || isOver }),
         /** Resolves when the session is closed here. */
         closed,
         isLeft: () => one.isOver || isOver,
@@ -147,7 +147,7 @@ export function createLine ({ node, key, purpose, longestMs, onOver }) {
  *   close: () => void, one: Subscriber, isLeft: () => boolean }} parts
  * @returns {StreamConnection}
  */
-function connectionOf ({ ask, readAlone, rounds, lost, close, one, isLeft }) {
+function connectionOf ({ ask, readAlone, readNow, rounds, lost, close, one, isLeft }) {
   /** What is behind comes first. @param {Read} wanted blocks */
   async function readBehind (wanted) {
     const reply = await readAlone(one, wanted)
@@ -162,7 +162,7 @@ function connectionOf ({ ask, readAlone, rounds, lost, close, one, isLeft }) {
     if (command !== 'XREAD') return ask(one, [command, ...words])
     const [key, after] = words.slice(-2).map(String)
     const wanted = { key, after, count: Number(words[1]), blockMs: Number(words[3]) }
-    if (words[2] !== 'BLOCK') return readAlone(one, wanted)
+    if (words[2] !== 'BLOCK') return one.isBehind ? readAlone(one, wanted) : readNow(one, wanted)
     return one.isBehind ? readBehind(wanted) : rounds.wait(one, wanted)
   }
   return {
@@ -185,7 +185,7 @@ function connectionOf ({ ask, readAlone, rounds, lost, close, one, isLeft }) {
  * @typedef {(one: Subscriber, read: Read) => Promise<any>} ReadAlone without blocking
  */
 
-/** Between a reply and the next read, and before a block is ended. */
+/** Between a reply and the next read, unless the line has another pause, and before a block is ended. */
 const PAUSE_MS = 10
 /** entries of each key that a common read returns at most, and may always return */
 const MAX_COUNT = 1000
@@ -193,10 +193,10 @@ const MIN_COUNT = 16
 
 /**
  * The common reads of a line: one XREAD after the other, each blocked for all that is wanted when it begins.
- * @param {{ main: MainLane, longestMs: number, unblock: () => void, readAlone: ReadAlone, fail: (error: Error) => void }} parts
- *   `longestMs`: of a block; `unblock`: ends the block of `main`; `fail`: no read can follow
+ * @param {{ main: MainLane, longestMs: number, pauseMs: number, unblock: () => void, readAlone: ReadAlone,
+ *   fail: (error: Error) => void }} parts `longestMs`: of a block; `unblock`: ends the block of `main`; `fail`: no read can follow
  */
-function createRounds ({ main, longestMs, unblock, readAlone, fail }) {
+function createRounds ({ main, longestMs, pauseMs, unblock, readAlone, fail }) {
   /** @type {Set<Want>} */
   const wants = new Set()
   let isBlocked = false
@@ -209,8 +209,8 @@ function createRounds ({ main, longestMs, unblock, readAlone, fail }) {
   async function run () {
     isRunning = true
     while (wants.size > 0) {
-      const pauseMs = pausedUntilMs - performance.now()
-      await (pauseMs > 0 ? sleep(pauseMs) : setImmediate())
+      const leftMs = pausedUntilMs - performance.now()
+      await (leftMs > 0 ? sleep(leftMs) : setImmediate())
       if (wants.size > 0) await readAll(new Set(wants)).catch(fail)
     }
     isRunning = false
@@ -228,7 +228,7 @@ function createRounds ({ main, longestMs, unblock, readAlone, fail }) {
       const reply = await main.send('XREAD', 'COUNT', count, 'BLOCK', blockMs, 'STREAMS', ...from.keys(), ...from.values())
       isBlocked = false
       // nothing came that a pause could collect
-      if (reply !== null) pausedUntilMs = performance.now() + PAUSE_MS
+      if (reply !== null) pausedUntilMs = performance.now() + pauseMs
       share(asked, { from, reply, count, held: main.reads, wants, readAlone })
     } catch (error) {
       isBlocked = false
@@ -320,89 +320,6 @@ function lowestOf (asked) {
 function isAfter (id, other) {
   const [[ms, n], [otherMs, otherN]] = [id, other].map((one) => one.split('-').map(Number))
   return ms > otherMs || (ms === otherMs && n > otherN)
-}
-
-/**
- * What does not block.
- * @param {{ main: MainLane, second: Lane, isShared: () => boolean, isBlocked: () => boolean }} parts `isShared`: others would wait for it
- */
-function createAsking ({ main, second, isShared, isBlocked }) {
-  const sharedGet = createSharedGets((...words) => (isBlocked() ? second : main).send(...words))
-
-  /** @param {Subscriber} one @param {[string, ...Word[]]} words */
-  async function ask (one, words) {
-    const isBulk = one.isBehind || (words[0] === 'XREVRANGE' && String(words.at(-1)) !== '1')
-    if (one.inFlight === 0) one.lane = isBlocked() || (isBulk && isShared()) ? second : main
-    one.inFlight++
-    try {
-      const isTogether = words[0] === 'MGET' && one.lane === main && isShared()
-      const replied = isTogether ? sharedGet(words.slice(1)) : one.lane.send(...words)
-      const held = words[0] === 'XREAD' && one.lane === main ? main.reads : Infinity
-      const reply = await replied
-      if (held !== Infinity) one.heldRead = held
-      return reply
-    } finally {
-      one.inFlight--
-    }
-  }
-
-  return {
-    ask,
-
-    /** @type {ReadAlone} */
-    async readAlone (one, { key, after, count }) {
-      const reply = await ask(one, ['XREAD', 'COUNT', count, 'STREAMS', key, after])
-      one.isBehind = reply !== null && reply[0][1].length >= count
-      return reply
-    }
-  }
-}
-
-/**
- * What subscribers look up in one turn is one MGET, as far as its reply stays within the bound of one. A refusal may be about keys of one
- * of them: then each asks by itself.
- * @param {Lane['send']} send @returns {(keys: Word[]) => Promise<(Buffer | null)[]>}
- */
-function createSharedGets (send) {
-  /** @type {{ keys: Word[], resolve: (values: (Buffer | null)[]) => void, reject: (error: Error) => void }[]} */
-  const asked = []
-  const size = createReadSize()
-
-  /** @param {typeof asked} some */
-  async function ask (some) {
-    try {
-      /** @type {(Buffer | null)[]} */
-      const values = await send('MGET', ...some.flatMap(({ keys }) => keys))
-      size.learn(values)
-      let at = 0
-      for (const { keys, resolve } of some) resolve(values.slice(at, at += keys.length))
-    } catch (error) {
-      const mayBeOfOne = some.length > 1 && (error.outcome === 'forbidden' || error.outcome === 'refused')
-      for (const one of some) if (mayBeOfOne) ask([one]); else one.reject(error)
-    }
-  }
-
-  function askAll () {
-    const most = size.of(MAX_READ)
-    /** @type {typeof asked} */
-    let some = []
-    let count = 0
-    for (const one of asked.splice(0)) {
-      if (count > 0 && count + one.keys.length > most) {
-        ask(some)
-        some = []
-        count = 0
-      }
-      some.push(one)
-      count += one.keys.length
-    }
-    ask(some)
-  }
-
-  return (keys) => new Promise((resolve, reject) => {
-    if (asked.length === 0) process.nextTick(askAll)
-    asked.push({ keys, resolve, reject })
-  })
 }
 
 /** @param {AbortSignal} signal @param {() => void} onClosed once, when the signal is aborted or `close` is called */

@@ -2,7 +2,8 @@
 
 /** @typedef {import('./connection.js').Word} Word */
 
-const IDLE_MS = 1000
+/** More than the second in which rows are read (src/consumers/effects.js). */
+const IDLE_MS = 5000
 
 /** @param {() => Promise<import('./stream-line.js').Opened>} open */
 export function createSecondLane (open) {

@@ -241,8 +241,8 @@
 
 /**
  * Resolves when all that was decided in a partition is as durable as the system wants; with the `generation` of a decision, only if the
- * present primary has that decision.
- * @typedef {(partition: number, generation?: string) => Promise<void>} Confirm
+ * present primary has that decision. With `entry` of the outbox, to the lineage of the primary; empty if it has no such entry.
+ * @typedef {(partition: number, generation?: string, entry?: string) => Promise<string | undefined>} Confirm
  */
 
 /**
@@ -274,9 +274,11 @@
 /**
  * Rows of entries, in one transaction with the cursor: each entry counts once.
  * @typedef {object} Rows
- * @property {(client: Client, entries: RawEntry[]) => Promise<unknown>} write
- * @property {(client: Client, batches: { partition: number, entries: RawEntry[] }[]) => Promise<unknown>} [writeAll] the same, of several
- *   partitions in one transaction; after a failure each is written by itself
+ * @property {(client: Client, entries: RawEntry[], prepared?: any) => Promise<unknown>} write
+ * @property {(client: Client, batches: { partition: number, entries: RawEntry[] }[], prepared?: any) => Promise<unknown>} [writeAll] the
+ *   same, of several partitions in one transaction; after a failure each is written by itself
+ * @property {(batches: { partition: number, entries: RawEntry[] }[]) => Promise<unknown>} [prepare] before the transaction, which gets what
+ *   it resolves with
  * @property {(entries: RawEntry[]) => unknown} [after] the transaction
  * @property {(entry: RawEntry) => boolean | Promise<boolean>} [rejected] by the database; true: it is dealt with, and no dead letter
  */

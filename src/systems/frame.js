@@ -20,6 +20,7 @@ import { followNews, followOutboxes } from '../admission/index.js'
 import { createEffects, createOwnership, LEASE_MS, TASKS } from '../consumers/index.js'
 import { FreshetError } from '../errors.js'
 import { runTasks } from '../schedule/index.js'
+import { untilTick } from '../ticks.js'
 
 /** A system closes within a deadline, whatever its handlers and servers do. */
 
@@ -215,7 +216,7 @@ export async function endTogether (parts, failing, withinMs) {
  * @param {{ idOf: () => string, run: (partition: number) => Promise<void>, log: Logger }} parts `idOf` the primary
  */
 async function onEachPrimary ({ partition, signal }, { idOf, run, log }) {
-  for (let lastId = ''; !signal.aborted; await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})) {
+  for (let lastId = ''; !signal.aborted; await sleep(untilTick(LOOK_EVERY_MS), undefined, { signal }).catch(() => {})) {
     try {
       const id = idOf()
       if (id === lastId) continue

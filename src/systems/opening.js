@@ -187,7 +187,6 @@ function openAdmission ({ name: system, rules = {}, keepsUnread: isRead }, setti
     : undefined
   const admission = createAdmission({
     ...settings,
-    batches: settings.batches !== 'no',
     route: routes.route,
     agreement,
     isRead,

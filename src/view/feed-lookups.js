@@ -4,9 +4,8 @@
  * only that knows that a feed does not exist.
  */
 import { FreshetError } from '../errors.js'
-import { isSpread, readDefinition, readSecret } from '../feeds/index.js'
+import { formatOf, readDefinition, readSecret } from '../feeds/index.js'
 import { newSecret } from '../item/index.js'
-import { layoutOf } from '../layouts/index.js'
 
 /**
  * Callers that wait for feeds that do not exist yet. All names are asked for in one look a second, however many wait:
@@ -176,8 +175,8 @@ export function createDefinitionCache ({ keyPrefix, now, lookUp, openedOf }) {
       cache.delete(feed)
       throw error
     })
-    const { format } = layoutOf(definition.layout)
-    if (definition.format !== format && !isSpread(definition.format)) {
+    const format = formatOf(definition)
+    if (definition.format !== format) {
       throw new FreshetError('FEED_DEFINITION_DIFFERS', `feed ${feed} is stored in format ${definition.format} of layout ` +
         `${definition.layout}; this version reads format ${format}; use the version that wrote it, or drop the feed`)
     }

@@ -41,10 +41,10 @@ export const steadyMs = (ms) => Math.floor(ms / AS_OF_MS) * AS_OF_MS
 
 /**
  * Of one request: all of its scans together visit MAX_SCANNED items.
- * @param {Source} queries @param {IdFilter} filter
+ * @param {Source} queries @param {IdFilter} filter @param {() => void} [expectWanted] throws when no one waits for it: it ends a scan
  */
-export function filteredQueries (queries, filter) {
-  const scan = createScan(queries, filter)
+export function filteredQueries (queries, filter, expectWanted = () => {}) {
+  const scan = createScan(queries, filter, expectWanted)
   /** @type {Queries['get']} */
   const get = (feed, ids) => queries.get(feed, ids).catch((error) => {
     // it names the time of another item
@@ -142,8 +142,8 @@ let last = Promise.resolve()
 /** Of scans, one in each turn of the event loop. */
 const turn = () => (last = last.then(() => setImmediate()))
 
-/** @param {Source} queries @param {IdFilter} filter */
-function createScan (queries, filter) {
+/** @param {Source} queries @param {IdFilter} filter @param {() => void} expectWanted */
+function createScan (queries, filter, expectWanted) {
   let left = MAX_SCANNED
 
   /**
@@ -159,6 +159,7 @@ function createScan (queries, filter) {
     let node
     while (!isOver && left > 0) {
       await turn()
+      expectWanted()
       const sliceMs = performance.now() + SLICE_MS
       /** @type {Visit} */
       const visitAny = (bytes, idAt, idEnd, ts, seq, valueAt, valueEnd) => {

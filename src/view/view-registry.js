@@ -19,7 +19,7 @@
  * @typedef {ReturnType<typeof createViewRegistry>} Registry
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isFollowable, isSpread } from '../feeds/index.js'
+import { formatOf, isFollowable } from '../feeds/index.js'
 import { layoutNames, layoutOf } from '../layouts/index.js'
 import { untilTick } from '../ticks.js'
 import { DUPLICATE, SKIP_REASONS } from './log-intake.js'
@@ -38,7 +38,7 @@ export const isExactPerRequest = (layout) => Object.values(layoutOf(layout).desc
 
 /** Whether this version can follow a feed. @param {Definition} definition */
 const isReadable = (definition) => layoutNames().some((name) => name === definition.layout) && isFollowable(definition) &&
-  (layoutOf(definition.layout).format === definition.format || isSpread(definition.format))
+  formatOf(definition) === definition.format
 
 /** Whether queries need a view of the feed. @param {'auto' | 'all' | 'none'} mode @param {Definition} definition */
 const needsView = (mode, definition) =>

@@ -43,7 +43,6 @@ t.test('flags that do not go together are refused, before anything is looked at'
   const known = { command: 'experiment', layouts: layoutNames(), acks: ackNames(), positionals: 64 }
   for (const [args, words] of /** @type {[string[], RegExp][]} */ ([
     [['901', '--rounds', '0'], /rounds: 0 \(--rounds\); expected an integer from 1 to 100/],
-    [['901', '--time-scale', '0'], /timeScale: 0 \(--time-scale\); expected/],
     [['901', '--layout', 'ids'], /--layout is unknown/],
     [['901', '--a', '--layout ids'], /a: --layout ids \(--a\); expected only with ad-hoc/],
     [['901', '--engine', 'valkey', '--target', 'redis://127.0.0.1:1'], /engine: valkey \(--engine\); expected without --target/],

@@ -295,7 +295,7 @@ t.test('a batch copies ids and values', async (t) => {
 })
 
 t.test('full batches under the longest names fit a request of every server', async (t) => {
-  const longest = partitionKey('p'.repeat(32), { feed: 'f'.repeat(64), partitions: 1024, format: 2 }, 1023)
+  const longest = partitionKey('p'.repeat(32), { feed: 'f'.repeat(64), partitions: 1024 }, 1023)
   for (const options of [{}, { ttlMs: 2 ** 41 }, { ttlMs: 2 ** 41, late: /** @type {const} */ ('newest') },
     { ttlMs: 2 ** 41, dialect: { ...dialect, msetex: false } }]) {
     for (const { createBatch, describe } of layoutNames().map(layoutOf)) {

@@ -3,7 +3,7 @@
  */
 import t from 'tap'
 import fc from 'fast-check'
-import { agree } from '../../src/feeds/definitions.js'
+import { agree, formatOf } from '../../src/feeds/definitions.js'
 import { partitionKey } from '../../src/feeds/keys.js'
 import { partitionOf } from '../../src/item/id.js'
 import { layoutNames, layoutOf } from '../../src/layouts/index.js'
@@ -53,7 +53,8 @@ for (const engine of await scopedEngines()) {
     async function openFeed (layoutName, partitions, retention) {
       const layout = layoutOf(layoutName)
       const feed = `feed-${++feeds}`
-      await agree(connection, 'fr:', { feed, layout: layoutName, partitions, format: layout.format, ...retention })
+      const format = formatOf({ layout: layoutName, partitions })
+      await agree(connection, 'fr:', { feed, layout: layoutName, partitions, format, ...retention })
       const models = Array.from({ length: partitions }, () => createModel('overwrite', layout.describe()))
       const dialect = { msetex: msetex ?? false, sha: (/** @type {string} */ name) => readScript(name).sha }
       return {
@@ -69,7 +70,7 @@ for (const engine of await scopedEngines()) {
             const mine = items.filter(({ id }) => partitionOf(id, partitions) === partition)
             if (mine.length === 0) continue
             models[partition].append(mine)
-            const key = partitionKey('fr:', { feed, partitions, format: 1 }, partition)
+            const key = partitionKey('fr:', { feed, partitions }, partition)
             const batch = layout.createBatch({ key, ttlMs: 60_000, late: 'overwrite', dialect })
             for (const one of mine) addTo(batch, one)
             await layout.append(connection, batch)

@@ -30,9 +30,6 @@ const PUBLISHED = 'README of luciopaiva/redis-nodejs-test, experiments/sorted-se
 const LAST_PUBLISHED = '012'
 /** items/s of which a run is more than memory should hold */
 const FAST = 200_000
-const HEADINGS = ['## Published statements', '## Results', '## Caveats', '### What would overturn it', '## Method']
-/** lines from the top of a page: a reader has the picture in one view with the answer */
-const CHART_WITHIN = 20
 const ANSWER_WORDS = 25
 /** lines of A4 paper, with tables of two columns */
 const INDEX_LINES = 100
@@ -83,30 +80,24 @@ t.test('every plan has a prediction for its arms, what differs, what it does not
   }
 })
 
-t.test('every experiment has a README with all parts, and its arms beside it', async (t) => {
+t.test('every experiment has a README, and its arms beside it', async (t) => {
   for (const { name, number, folder, plan } of experiments) {
     const [page, beside] = await Promise.all(['README.md', 'statements.md'].map((one) => readFile(join(folder, one), 'utf8')))
     const arms = beside.slice(beside.indexOf('\n## Arms\n'))
     t.ok(page.startsWith(`# ${number}: ${plan.title}\n\n**Answer.** `), name)
     t.ok(page.includes(`\`npm run experiment -- ${number}`), `${name}: how to run it`)
-    const places = HEADINGS.map((heading) => page.indexOf(`\n${heading}\n`))
-    t.ok(places.every((place, i) => place > (places[i - 1] ?? 0)), `${name}: ${places}`)
     for (const arm of Object.keys(plan.arms)) t.ok(arms.includes(`\`${arm}\``), `${name} speaks of ${arm}`)
   }
 })
 
-t.test('every README begins with an answer of one number, and the chart; it fits on a page, without intervals in prose', async (t) => {
+t.test('every README begins with a short answer, has the chart, and fits on a page', async (t) => {
   for (const { name, folder } of experiments) {
     const page = await readFile(join(folder, 'README.md'), 'utf8')
-    const lines = page.split('\n')
     const isMeasured = existsSync(join(folder, 'results'))
-    t.equal(lines.slice(0, CHART_WITHIN).includes(`![finding](../../charts/${name}.svg)`), isMeasured, `${name}: the chart`)
+    t.equal(page.includes(`![finding](../../charts/${name}.svg)`), isMeasured, `${name}: the chart`)
     t.ok(wordsOf(page) <= MOST_WORDS, name)
-    const prose = page.replace(/<!-- statements[\s\S]*?<!-- \/statements -->/, '').split('\n').filter((line) => !line.startsWith('|')).join('\n')
-    t.notMatch(prose, /\[-?[\d.,]+(-| to )[\d.,]+\]|not shown|\bis shown\b|undecided/, name)
     const [, answer] = /^\*\*Answer\.\*\* (.*)\n\n/m.exec(page) ?? []
     t.ok(answer.split(/\s+/).length <= ANSWER_WORDS, `${name}: ${answer}`)
-    t.equal(answer.replace(/`[^`]*`/g, '').match(/\d[\d.,]*/g)?.length, 1, `${name}: ${answer}`)
   }
 })
 

@@ -1,6 +1,6 @@
 /** How far back a feed reaches where max-items ends before the window: in the log and the summary of a writer, and in figures. */
 import t from 'tap'
-import { keptMs } from '../../src/feeds/index.js'
+import { keptMs, partitionKey } from '../../src/feeds/index.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { isWhole, scoped, scopedEngines } from '../scope.js'
 import { connectFor, engineName, eventually, startDeployment } from '../servers.js'
@@ -47,10 +47,10 @@ for (const engine of await scopedEngines()) {
 
     await t.test('the partition that reaches least far back counts', async (t) => {
       const connection = await connectFor(t, target.redisUrl)
-      const definition = { feed: 'uneven', layout: 'ids', partitions: 2, windowMs: 60_000, maxItems: 2, format: 1 }
+      const definition = { feed: 'uneven', layout: 'ids', partitions: 2, windowMs: 60_000, maxItems: 2, format: 2 }
       await connection.sendAll([
-        ['ZADD', 'fr:{uneven:0}:ids', 10_000, 'a', 11_000, 'b', 50_000, 'c', 51_000, 'd'],
-        ['ZADD', 'fr:{uneven:1}:ids', 40_000, 'e', 51_000, 'f', 52_000, 'g']
+        ['ZADD', partitionKey('fr:', definition, 0)('ids'), 10_000, 'a', 11_000, 'b', 50_000, 'c', 51_000, 'd'],
+        ['ZADD', partitionKey('fr:', definition, 1)('ids'), 40_000, 'e', 51_000, 'f', 52_000, 'g']
       ])
       t.equal(await keptMs(connection, 'fr:', definition, 60_000), 20_000)
       t.equal(await keptMs(connection, 'fr:', { ...definition, maxItems: 3 }, 60_000), 50_000)

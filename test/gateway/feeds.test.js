@@ -77,7 +77,7 @@ t.test('concurrent requests open a feed once, and create it with the given setti
 
 t.test('stored definitions are adopted, and requests that may not create fail', async (t) => {
   const { feeds, connection, put } = await setUp(t)
-  await agree(connection, 'fr:', { feed: 'stored', layout: 'ids', partitions: 5, windowMs: 1234, maxItems: 77, format: 1, log: 1 })
+  await agree(connection, 'fr:', { feed: 'stored', layout: 'ids', partitions: 5, windowMs: 1234, maxItems: 77, format: 2, log: 1 })
   t.match((await put('stored')).definition, { partitions: 5, windowMs: 1234, maxItems: 77 })
   await t.rejects(feeds.use('unknown', { mayCreate: false }, async () => t.fail('no feed')), { code: 'FEED_UNKNOWN' })
   t.equal((await listDefinitions(connection, 'fr:')).length, 1)
@@ -90,7 +90,7 @@ t.test('a feed created at the same time with another definition is adopted too',
       try {
         return await readDefinition(connection, 'fr:', name)
       } finally {
-        await agree(connection, 'fr:', { feed: name, layout: 'ids', partitions: 9, windowMs: 60_000, maxItems: 0, format: 1, log: 1 })
+        await agree(connection, 'fr:', { feed: name, layout: 'ids', partitions: 9, windowMs: 60_000, maxItems: 0, format: 2, log: 1 })
       }
     }
   })
@@ -103,7 +103,7 @@ t.test('a feed that was dropped and created with another definition is opened ag
   await eventually(async () => {
     await connection.send('UNLINK', ...leasesOf('one'))
     await dropFeed(connection, 'fr:', 'one')
-    await agree(connection, 'fr:', { feed: 'one', layout: 'ids', partitions: 3, windowMs: 60_000, maxItems: 0, format: 1, log: 1 })
+    await agree(connection, 'fr:', { feed: 'one', layout: 'ids', partitions: 3, windowMs: 60_000, maxItems: 0, format: 2, log: 1 })
     return true
   })
   await eventually(async () => {

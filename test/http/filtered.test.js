@@ -201,3 +201,19 @@ t.test('a token gets other ids when its line changes', async (t) => {
 const withoutTimes = (body) => typeof body === 'string'
   ? body
   : JSON.parse(JSON.stringify(body, (name, value) => ['asOf', 'next', 'position'].includes(name) && value !== null ? typeof value : value))
+
+t.test('no cache that others use may keep a reply for a token with ids, on any route', async (t) => {
+  const { put } = await openWritten(t, 'private')
+  await put('own-1')
+  const paths = reader.routes.filter(({ method, url }) => method === 'GET' && FILTERED.reader.includes(url) && !url.endsWith('/live'))
+    .map(({ url }) => url.replace(':feed', 'private').replace(':id', 'own-1'))
+  t.equal(paths.length, 7)
+  for (const path of paths) {
+    for (const [token, expected] of /** @type {[string, RegExp][]} */ ([
+      [OWN.token, /^(private, |no-store)/], [ALL.token, /^(max-age|no-store)/], [OWN.token, /^(private, |no-store)/]
+    ])) {
+      const { status, headers } = await get(token, path)
+      t.match([status, headers.get('cache-control')], [200, expected], `${path}, ${token}`)
+    }
+  }
+})

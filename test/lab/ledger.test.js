@@ -239,7 +239,7 @@ t.test('blobs: the newest of each id has to be in one of them', async (t) => {
 t.test('several writers and partitions: each has its own count and its own order', async (t) => {
   const { connection } = await ask(t)
   const runs = [0, 1, 2].map((index) => itemsOf({ count: 30 + 11 * index, ids: 20, index, writers: 3 }))
-  const keys = [0, 1].map((partition) => partitionKey('lab:', { feed: 'split', partitions: 2, format: 1 }, partition))
+  const keys = [0, 1].map((partition) => partitionKey('lab:', { feed: 'split', partitions: 2 }, partition))
   for (const items of runs) {
     for (const [partition, key] of keys.entries()) {
       await fill(connection, key, 'ids', items.filter(({ id }) => partitionOf(id, 2) === partition))

@@ -8,7 +8,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { formatFor, partitionKey } from '../../src/feeds/keys.js'
+import { partitionKey } from '../../src/feeds/keys.js'
 import { checkContent } from '../../lab/content/index.js'
 import { LOADS, loadOf } from '../../lab/loads/index.js'
 import { runLoad as runTally, settingsOf } from '../../lab/loads/run.js'
@@ -105,7 +105,7 @@ export async function loadHere ({
 export async function ledgerOf (t, { url }, { settings, acknowledged, storage }) {
   const connection = await connectFor(t, url)
   const { keyPrefix, feed, partitions = 1 } = settings
-  const stored = { feed, partitions, format: formatFor({ format: 1 }, partitions) }
+  const stored = { feed, partitions }
   const key = Array.from({ length: partitions }, (_, partition) => partitionKey(keyPrefix, stored, partition))
   const ledger = await checkContent(connection, { storage, key }, {
     acknowledged,

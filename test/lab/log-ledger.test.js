@@ -185,7 +185,7 @@ t.test('what maxItems lets go of is not missing; a gap, an id without its newest
 t.test('several writers and partitions: each has its own count and its own order', async (t) => {
   const { connection } = await ask(t)
   const runs = [0, 1, 2].map((index) => itemsOf({ count: 30 + 11 * index, ids: 20, index, writers: 3 }))
-  const key = [0, 1].map((partition) => partitionKey('lab:', { feed: 'split', partitions: 2, format: 1 }, partition))
+  const key = [0, 1].map((partition) => partitionKey('lab:', { feed: 'split', partitions: 2 }, partition))
   for (const [w, items] of runs.entries()) {
     for (const [partition, of] of key.entries()) {
       const mine = items.filter(({ id }) => partitionOf(id, 2) === partition).map((item) => ({ ...item, n: 1000 * w + item.n }))

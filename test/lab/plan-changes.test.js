@@ -2,7 +2,7 @@
  * What a run changes in a plan.
  */
 import t from 'tap'
-import { drivenBy, enginesOf, programsOf, withoutEngines } from '../../lab/plan/plan-changes.js'
+import { enginesOf, programsOf, withoutEngines } from '../../lab/plan/plan-changes.js'
 import { planOf } from './results.js'
 
 const byArm = planOf({
@@ -56,10 +56,4 @@ t.test('levels of an absent engine go', async (t) => {
 t.test('without the engine of its baseline or ceiling nothing can be compared', async (t) => {
   t.throws(() => withoutEngines(byArm, ['valkey 9.1']),
     { code: 'ENGINE_MISSING', message: /cannot be measured without valkey 9\.1; install it, or name its program with --engine/ })
-})
-
-t.test('the library alone stands in for the writer command, and for nothing else', async (t) => {
-  const plan = planOf()
-  t.equal(drivenBy(plan, 'process'), plan)
-  t.same(Object.values(drivenBy(plan, 'direct').arms).map(({ load }) => load), ['library', 'library', 'reference', 'blob'])
 })

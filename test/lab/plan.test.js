@@ -6,8 +6,7 @@ import { SETTINGS, checkSettings } from '../../settings.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { WRITER_DEFAULTS } from '../../lab/plan/cells.js'
 import { adHocPlan } from '../../lab/plan/ad-hoc.js'
-import { readPlan, timeScaled } from '../../lab/plan/index.js'
-import { longestPeriodMs } from '../../lab/plan/plan-faults.js'
+import { readPlan } from '../../lab/plan/index.js'
 import { ackNames } from '../../src/pipeline/acks.js'
 
 const KNOWN = { checkSettings: (/** @type {any} */ settings) => checkSettings(settings, { layouts: layoutNames(), acks: ackNames() }) }
@@ -226,22 +225,6 @@ t.test('a cost a second and an item is fitted over levels that have a place', as
   const fault = 'fixedAndMarginal: true; expected at least two levels, each with a different x'
   t.same(faultsOf(raw({ fixedAndMarginal: true, levels: { one: { x: 1 } } })), [fault])
   t.same(faultsOf(raw({ fixedAndMarginal: true, levels: { a: { settings: { rate: 5 } }, b: { x: 1 } } })), [fault])
-})
-
-t.test('scaled time makes periods and windows shorter or longer, and keeps L9', async (t) => {
-  const plan = readPlan(NAME, raw({
-    fixed: { batchMs: 5 },
-    arms: { ...raw().arms, values: { settings: { pace: 'burst', periodMs: 2000 } }, slow: { settings: { batchMs: 400 } } }
-  }), KNOWN)
-  const tenth = timeScaled(plan, 0.1)
-  t.match(tenth, { seconds: 0.4, warmUpSeconds: 0.1, fixed: { batchMs: 5 } })
-  t.same(tenth.arms.values.settings, { pace: 'burst', periodMs: 200 })
-  t.same(tenth.arms.slow.settings, { batchMs: 40 })
-  t.equal(plan.arms.values.settings.periodMs, 2000, 'the plan itself is as it was')
-  t.equal(longestPeriodMs(timeScaled(plan, 2)), 4000)
-  t.equal(timeScaled(plan, 0.0333).seconds >= 2 * longestPeriodMs(timeScaled(plan, 0.0333)) / 1000, true,
-    'rounding takes nothing from the window')
-  for (const scale of [0, -1, 11, NaN]) t.throws(() => timeScaled(plan, scale), { code: 'PLAN_INVALID' })
 })
 
 t.test('two settings against each other make a plan, in which nothing is trimmed', async (t) => {

@@ -81,7 +81,6 @@ export function resultOf ({ plan = planOf(), costs, rounds = 5, quick = false, c
       seconds: plan.seconds,
       warmUpSeconds: plan.warmUpSeconds,
       rounds,
-      timeScale: 1,
       rttMs: 0,
       target: null,
       quick,

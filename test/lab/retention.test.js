@@ -2,7 +2,7 @@
  * A plan whose feed would let go of what the ledger looks for is refused: that would look like loss (L5).
  */
 import t from 'tap'
-import { readPlan, timeScaled } from '../../lab/plan/index.js'
+import { readPlan } from '../../lab/plan/index.js'
 import { scheduleOf } from '../../lab/plan/schedule.js'
 
 const KNOWN = { checkSettings: () => [] }
@@ -80,6 +80,5 @@ t.test('a run that is longer than its plan is held to the same', async (t) => {
   t.throws(() => scheduleOf(plan, { seconds: 50 }),
     { code: 'PLAN_INVALID', message: /^013-my-question, 50 s a measurement: windowMs by default: 60,000; expected at least 65,000/ },
     'its warm-up is 5 s')
-  t.throws(() => scheduleOf(timeScaled(plan, 10), { seconds: 50 }), { code: 'PLAN_INVALID' })
   t.equal(scheduleOf(plan, { seconds: 50, arms: ['ids'] }).seconds, 50, 'of the arms that are measured')
 })

@@ -4,7 +4,7 @@
 import t from 'tap'
 import { checkSettings } from '../../settings.js'
 import { layoutNames } from '../../src/layouts/index.js'
-import { readPlan, timeScaled } from '../../lab/plan/index.js'
+import { readPlan } from '../../lab/plan/index.js'
 import { leastSeconds } from '../../lab/plan/plan-faults.js'
 import { scheduleOf } from '../../lab/plan/schedule.js'
 import { DEFAULT_PATH, servingAt } from '../../lab/serving/plan.js'
@@ -188,7 +188,6 @@ t.test('a level may change settings of all arms that serve', async (t) => {
   t.same(servingAt(serving, plan.levels.usual.serving), serving)
   t.equal(servingAt(undefined, plan.levels.slow.serving), undefined)
   t.equal(leastSeconds(plan), 2.75)
-  t.equal(timeScaled(plan, 0.5).levels.slow.serving?.everyMs, 500)
   t.same(faultsOf(raw({}, { levels: { one: { serving: { path: '/v1/feeds/lab/count' } }, two: { serving: { by: 'ask' } } } })), [
     'levels.two.serving.by is unknown; expected one of: connections, everyMs, path, idsEach',
     'arms.bare.serving at levels.one.path: "/v1/feeds/lab/count"; expected /v1/feeds/lab/items?limit=100, or another limit: bare serves ' +
@@ -209,8 +208,5 @@ t.test('L9: the window holds two periods of asking, and what the client needs be
   t.match(faultsOf(raw({}, { warmUpSeconds: 0 })),
     ['warmUpSeconds: 0; expected more with serving: the feed must be filled before requests begin'])
   const plan = readPlan(NAME, raw({ slow: { by: 'reader', everyMs: 1000 } }), KNOWN)
-  t.equal(timeScaled(plan, 0.5).arms.slow.serving?.everyMs, 500)
-  t.equal(timeScaled(plan, 0.5).seconds, 2)
-  t.equal(timeScaled(plan, 0.1).seconds, 1.25)
   t.throws(() => scheduleOf(plan, { seconds: 1 }), { code: 'PLAN_INVALID' })
 })

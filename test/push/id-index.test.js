@@ -24,3 +24,31 @@ t.test('an id finds the members that want it, whatever came and went before', as
     }) && ([...left].some((i) => members[i].ids.size + members[i].beginnings.length > 0) || index.isEmpty)
   }), { runs: 1000 })
 })
+
+t.test('of 1,000 beginnings, an id is compared with a dozen for each part that it has in common with one', (t) => {
+  let compared = 0
+  class Counted extends String {
+    [Symbol.toPrimitive] () {
+      compared++
+      return this.valueOf()
+    }
+  }
+  /** @type {IdIndex<number>} */
+  const index = new IdIndex()
+  const numbers = Array.from({ length: 1000 }, (_, n) => n)
+  for (const n of numbers) {
+    const beginning = /** @type {any} */ (new Counted(`tenant-${n}.`))
+    index.add(n, { ids: new Set(), beginnings: [beginning] })
+  }
+  /** @type {number[]} */
+  const found = []
+  compared = 0
+  for (const n of numbers) index.each(`tenant-${n}.bus-7`, (member) => { found.push(member) })
+  t.same(found, numbers)
+  // tenant-, tenant-1, tenant-12 and so on
+  t.ok(compared <= 6 * 12 * 1000, `${compared} comparisons for 1,000 ids`)
+  compared = 0
+  for (const n of numbers) index.each(`other-${n}`, () => t.fail('none begins it'))
+  t.ok(compared <= 12 * 1000, `${compared} comparisons for 1,000 ids that none begins`)
+  t.end()
+})

@@ -79,6 +79,39 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     })
   }
 
+  await t.test('of several feeds, each from where is asked; one that begins later with all of its items', async (t) => {
+    const open = async (/** @type {string} */ feed, /** @type {string[]} */ ...ids) => {
+      const one = await openFeed(feed, { redisUrl: server.url, partitions: 2, windowMs: 3_600_000, deadlineMs: 20_000 })
+      t.teardown(() => one.close())
+      for (const id of ids) {
+        one.append({ id, value: '1' })
+        await one.flush()
+        await pause(2)
+      }
+    }
+    const ofFeed = (/** @type {{ events: any[] }} */ { events }, /** @type {string} */ feed) =>
+      idsIn({ events: events.filter(({ data }) => data.feed === feed) }).sort()
+    await open('several-a', 'a1', 'a2', 'a3')
+    await open('several-b', 'b1', 'b2', 'b3')
+    await pause(50)
+    const sinceMs = Date.now()
+    await pause(50)
+    await open('several-b', 'b4', 'b5', 'b6')
+    const feeds = 'feed=several-a&feed=several-b&feed=several-c'
+    const tail = await live(t, `/live?${feeds}&tail=2`)
+    const since = await live(t, `/live?${feeds}&since=${sinceMs}`)
+    await eventually(() => idsIn(tail).length === 4 && idsIn(since).length === 3)
+    t.same(['a', 'b'].map((name) => ofFeed(tail, `several-${name}`)), [['a2', 'a3'], ['b5', 'b6']], 'so many of each feed')
+    t.same(['a', 'b'].map((name) => ofFeed(since, `several-${name}`)), [[], ['b4', 'b5', 'b6']])
+    const waiting = await live(t, '/feeds/several-c/live?wait=yes&tail=1')
+    const ahead = await live(t, `/feeds/several-c/live?wait=yes&since=${Date.now() + 3_600_000}`)
+    await open('several-c', 'c1', 'c2', 'c3')
+    await eventually(() => [tail, since, waiting, ahead].every((client) => idsIn(client).some((id) => id === 'c3')))
+    for (const client of [tail, since]) t.same(ofFeed(client, 'several-c'), ['c1', 'c2', 'c3'])
+    for (const client of [waiting, ahead]) t.same(idsIn(client).sort(), ['c1', 'c2', 'c3'])
+    for (const client of [tail, since, waiting, ahead]) t.notOk(client.names().includes('reset'))
+  })
+
   await t.test('both, and what is no number', async (t) => {
     t.equal((await fetch(`${reader.url}/v1/feeds/missing/tail`)).status, 404)
     t.equal((await fetch(`${reader.url}/v1/feeds/starts-ids/tail?limit=0`)).status, 400)

@@ -55,6 +55,25 @@ t.test('a request that waits behind another one has a body, which is read in its
   t.same(statuses, ['200', '200', '405', '200'])
 })
 
+t.test('requests that wait for their turn longer than a request may take to arrive are answered, half a request is not', async (t) => {
+  const { app, state } = readerOf(t, { items: 1, bytes: 10 })
+  let release = () => {}
+  const gate = new Promise((resolve) => { release = () => resolve(undefined) })
+  state.delay = () => gate
+  const [whole, half] = [await open(t, app), await open(t, app)]
+  app.server.headersTimeout = 50
+  const late = { count: 0 }
+  app.server.on('clientError', () => { late.count++ })
+  // more than is read at once, so one is half read
+  whole.write(get(ITEMS).repeat(1999) + getLast(ITEMS))
+  half.write(get(ITEMS).repeat(2) + get(ITEMS).slice(0, 20))
+  while (late.count < 2) await sleep(10)
+  release()
+  const [answers, refused] = await Promise.all([whole, half].map(async (socket) => (await socket.setEncoding('latin1').toArray()).join('')))
+  t.equal(answers.match(/HTTP\/1\.1 200/g)?.length, 2000)
+  t.same(refused.match(/(?<=HTTP\/1\.1 )\d+/g), ['200', '200', '408'])
+})
+
 t.test('too many waiting requests close their connections, which are counted; others are served', async (t) => {
   const { app, state, registry } = readerOf(t, { items: 1, bytes: 10 })
   /** @type {import('node:net').Socket[]} */

@@ -226,18 +226,14 @@ for (const [title, argv, known, fault] of TOGETHER) {
   })
 }
 
-t.test('the embedded DynamoDB has a default table and no region; another endpoint or a region needs a table', async (t) => {
+t.test('the embedded DynamoDB has a default table; another endpoint needs a table', async (t) => {
   t.match(resolve(['--dynamodb-endpoint', 'embedded'], {}, READER), { dynamodbEndpoint: 'embedded', dynamodbTable: 'freshet-prices' })
   t.match(resolve(['--dynamodb-endpoint', 'embedded', '--dynamodb-table', 'mine'], {}, READER), { dynamodbTable: 'mine' })
-  t.match(resolve(['--dynamodb-table', 'prices', '--dynamodb-region', 'eu-central-1'], {}, READER), { dynamodbEndpoint: null })
-  t.match(faultsOf(['--dynamodb-endpoint', 'http://127.0.0.1:8000'], { FRESHET_DYNAMODB_REGION: 'us-east-1' }, READER).faults, [
-    'dynamodbEndpoint: http://127.0.0.1:8000 (--dynamodb-endpoint); expected together with --dynamodb-table',
-    'dynamodbRegion: us-east-1 (FRESHET_DYNAMODB_REGION); expected together with --dynamodb-table'
-  ])
-  t.match(faultsOf(['--dynamodb-endpoint', 'embedded', '--dynamodb-region', 'us-east-1'], {}, READER).faults,
-    [/^dynamodbRegion: us-east-1 .*; expected without --dynamodb-endpoint embedded, which has no region$/])
-  t.match(faultsOf(['--dynamodb-endpoint', 'local', '--dynamodb-table', 'a b', '--dynamodb-region', 'here'], {}, READER).faults,
-    [/^dynamodbTable: a b /, /^dynamodbEndpoint: local .*expected embedded, or http/, /^dynamodbRegion: here .*expected a region such as/])
+  t.match(resolve(['--dynamodb-table', 'prices'], {}, READER), { dynamodbEndpoint: null })
+  t.match(faultsOf(['--dynamodb-endpoint', 'http://127.0.0.1:8000'], {}, READER).faults,
+    ['dynamodbEndpoint: http://127.0.0.1:8000 (--dynamodb-endpoint); expected together with --dynamodb-table'])
+  t.match(faultsOf(['--dynamodb-endpoint', 'local', '--dynamodb-table', 'a b'], {}, READER).faults,
+    [/^dynamodbTable: a b /, /^dynamodbEndpoint: local .*expected embedded, or http/])
 })
 
 t.test('standard input is read as fast as it goes, unless a rate is given', async (t) => {

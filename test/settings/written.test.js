@@ -84,7 +84,7 @@ t.test('--a and --b have no variable; they and a rate belong to ad-hoc', async (
   t.same(faultsOf(() => resolve(['007', '--a', '--layout ids', '--rate', '5'], {}, EXPERIMENT)),
     ['a: --layout ids (--a); expected only with ad-hoc', 'rate: 5 (--rate); expected only with ad-hoc'])
   t.match(resolve(['007', '--quick', '--rounds', '3'], { FRESHET_RATE: '5' }, EXPERIMENT),
-    { quick: true, rounds: 3, timeScale: 1, rttMs: 0, positionals: ['007'] })
+    { quick: true, rounds: 3, rttMs: 0, positionals: ['007'] })
 })
 
 t.test('the help of experiments writes every flag with two dashes, in one column', async (t) => {

@@ -130,3 +130,18 @@ t.test('the time of another item does not show what a view has evicted', async (
   t.equal(error.code, 'VIEW_OVER_BOUND')
   t.notMatch(error.message, /17000/)
 })
+
+for (const isNode of [false, true]) {
+  t.test(`a scan ends when no one waits for it${isNode ? ', in pages of a node' : ''}`, async (t) => {
+    const { queries, put, asked } = createSource(isNode)
+    for (let n = 0; n < 50_000; n++) put(`other-${n}`, NOW - n)
+    let left = 1
+    const { count, latest } = filteredQueries(queries, filterOf(['own-*']), () => {
+      if (left-- === 0) throw new Error('gone')
+    })
+    await t.rejects(latest('f', { limit: 10 }), { message: 'gone' })
+    left = 0
+    await t.rejects(count('f'), { message: 'gone' })
+    t.equal(asked.visits + asked.pages, 1)
+  })
+}

@@ -73,7 +73,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     })
   }
 
-  await t.test('ids: a value rewritten at the same time and place is found by a sweep', async (t) => {
+  await t.test('ids: a value rewritten at the same time and place is seen', async (t) => {
     const ts = Date.now() - 1000
     const { append, value } = await open(t, 'ids', [['a', ts, 'first'], ['b', ts + 1]])
     t.equal(await value('a'), 'first')

@@ -200,7 +200,7 @@ function createConfirms (definition, { durability, ackWithinMs: waitMs }, target
     async openConfirm () {
       const systemDurability = durabilityOf(definition, durability, await hasReplicas(target.connectionOf(0)))
       const { of } = confirms ??= openConfirms({ ...target, name: `${target.name}:confirm`, durability: systemDurability, waitMs })
-      return (partition, generation) => of(partition)(generation)
+      return (partition, generation, entry) => of(partition)(generation, entry)
     },
 
     close: async () => confirms?.close()

@@ -8,7 +8,7 @@ import { createDeadLetters } from '../../src/consumers/index.js'
 import { createAdmissionMetrics } from '../../src/metrics/index.js'
 import { keepSecret, openDatabase } from '../../src/sql/index.js'
 import { createEventWaits, durabilityOf, hasReplicas, openDefinition } from '../../src/systems/inside.js'
-import { eachSecond } from '../../src/ticks.js'
+import { eachSecond, eachTick } from '../../src/ticks.js'
 import { useDatabase } from '../database.js'
 
 /**
@@ -119,8 +119,7 @@ export function openSystems (settings, definitions, { servers, registry, log, si
 function openSystem (settings, definition, parts) {
   const { name: system, hasLua, keepsSecret, isUncached } = definition
   const { routes, log } = parts
-  const isCached = !isUncached && settings.rejectionCache !== 'no'
-  const opening = openDefinition(definition, settings, { ...parts, isCached })
+  const opening = openDefinition(definition, settings, { ...parts, isCached: !isUncached })
 
   async function agreed () {
     const stored = await opening.agreed()
@@ -175,16 +174,16 @@ function watchDatabase (settings, parts) {
   const using = useDatabase(settings, { ...parts, max: CONNECTIONS, deadlineMs: settings.deadlineMs, fail () { isUp = false } })
   using.catch((error) => parts.log.error({ code: error.code, reason: error.message }, 'there is no database'))
   let isAsking = false
-  const timer = setInterval(async () => {
+  const stop = eachTick(PING_EVERY_MS, async () => {
     if (isAsking) return
     isAsking = true
     isUp = await using.then(({ database }) => database.query('SELECT 1')).then(() => true, () => false)
     isAsking = false
-  }, PING_EVERY_MS).unref()
+  })
   return {
     isUp: () => isUp,
     async close () {
-      clearInterval(timer)
+      stop()
       await using.then((used) => used.close(), () => {})
     }
   }

@@ -35,7 +35,7 @@ nightTest('each version has one row, rows come evenly, and 100 assets are read a
   })
   t.teardown(() => store.close())
   await store.make()
-  const flags = ['--dynamodb-endpoint', url, '--dynamodb-table', 'rates', '--dynamodb-region', 'eu-central-1']
+  const flags = ['--dynamodb-endpoint', url, '--dynamodb-table', 'rates']
   useCredentials(t)
   const { primary } = await startDeployment(t, { engine, replicas: 1 })
   const { gateway } = await startPrices(t, { primary, tiers: TIERS, consumerFlags: flags })

@@ -28,16 +28,16 @@ export const SOLD = "SELECT FROM events WHERE aggregate = $1 AND type = 'sold' A
 
 /**
  * @param {{ partitionOf: (key: string) => number, generationOf: (partition: number, id: string) => Promise<string>,
- *   confirm: (partition: number) => Promise<void>, resume: (key: string) => Promise<unknown>, onDifferent: () => void,
- *   log: any }} parts `generationOf`: lineage on the primary, which must have the entry; `confirm`: what is in the
- *   outbox is as durable as orders are; `resume` an order whose dead letter was replayed
+ *   resume: (key: string) => Promise<unknown>, onDifferent: () => void, log: any }} parts `generationOf`: lineage on the primary, which
+ *   must have the entry, once what is in the outbox is as durable as orders are; `resume` an order whose dead letter was replayed
  * @returns {{ name: string } & import('freshet-feed/systems').Rows}
  */
-export function createArchive ({ partitionOf, generationOf, confirm, resume, onDifferent, log }) {
+export function createArchive ({ partitionOf, generationOf, resume, onDifferent, log }) {
   return {
     name: 'archive',
 
-    write: (client, entries) => writeAll(client, [{ partition: partitionOf(entries[0].key), entries }]),
+    prepare: generationsOf,
+    write: (client, entries, prepared) => writeAll(client, [{ partition: partitionOf(entries[0].key), entries }], prepared),
     writeAll,
 
     async after (entries) {
@@ -45,17 +45,24 @@ export function createArchive ({ partitionOf, generationOf, confirm, resume, onD
     }
   }
 
-  /** @type {NonNullable<import('freshet-feed/systems').Rows['writeAll']>} */
-  async function writeAll (client, batches) {
+  /**
+   * Before rows are written: a primary that is promoted later has no other history.
+   * @param {{ partition: number, entries: Entry[] }[]} batches @returns {Promise<Map<number, string>>} by partition
+   */
+  async function generationsOf (batches) {
     const written = batches.filter(({ entries }) => entries.some(isEvent))
-    if (written.length === 0) return
-    // a primary that is promoted later has no other history
-    await Promise.all(written.map(({ partition }) => confirm(partition)))
-    await lockPartitions(client, written.map(({ partition }) => partition), 'shared')
-    const events = (await Promise.all(written.map(async ({ partition, entries }) => {
-      const generation = await generationOf(partition, /** @type {Entry} */ (entries.at(-1)).id)
-      return entries.filter(isEvent).map((entry) => ({ partition, generation, ...eventOf(entry) }))
-    }))).flat()
+    return new Map(await Promise.all(written.map(async ({ partition, entries }) =>
+      /** @type {const} */ ([partition, await generationOf(partition, /** @type {Entry} */ (entries.at(-1)).id)]))))
+  }
+
+  /** @type {NonNullable<import('freshet-feed/systems').Rows['writeAll']>} */
+  async function writeAll (client, batches, prepared = generationsOf(batches)) {
+    /** @type {Map<number, string>} */
+    const generations = await prepared
+    if (generations.size === 0) return
+    await lockPartitions(client, [...generations.keys()], 'shared')
+    const events = batches.flatMap(({ partition, entries }) => entries.filter(isEvent)
+      .map((entry) => ({ partition, generation: generations.get(partition), ...eventOf(entry) })))
     const { rows } = await client.query(WRITE, columnsOf(events, ({ partition, generation, seq, aggregate, version, type, data, ms }) =>
       [partition, generation, seq, aggregate, version, type, JSON.stringify(data), ms]))
     if (rows.length < events.length) {

@@ -66,14 +66,10 @@ export async function createOrderHandlers ({
   const cpuPercent = createCpuMeter()
   const archive = createArchive({
     partitionOf,
-    confirm,
     async generationOf (partition, id) {
-      const key = keyOf(partition)
-      const [lineage, found] = await connectionOf(partition).sendAll([
-        ['HGET', key('generation'), 'lineage'], ['XRANGE', key('outbox'), id, id]
-      ])
-      if (found.length === 0) throw entryLost({ partition }, id)
-      return String(lineage)
+      const lineage = await confirm(partition, undefined, id)
+      if (!lineage) throw entryLost({ partition }, id)
+      return lineage
     },
     async resume (key) {
       const { code } = await run({ rule: 'step', key, name: 'resume' })

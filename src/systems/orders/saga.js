@@ -185,7 +185,7 @@ const OPEN = Object.freeze(['authorized', 'captured'])
  * @param {(commands: Command[]) => Promise<Step[]>} parts.submitAll of one key, in one call
  * @param {(key: string) => Promise<Fields>} parts.stateOf from the primary
  * @param {import('./payments/payments.js').Payments} parts.payments
- * @param {(key: string, generation?: string) => Promise<void>} parts.confirm what was decided about the order, in this generation, is
+ * @param {(key: string, generation?: string) => Promise<unknown>} parts.confirm what was decided about the order, in this generation, is
  *   as durable as its placing
  * @param {(product: string, claim: string) => Promise<boolean>} parts.wasSold by the events of the product, its key
  * @param {(key: string, letter: { reason: string, attempts: number, correlationId: string }) => Promise<void>} parts.deadLetter writes a

@@ -99,20 +99,11 @@ export const SETTINGS = {
     otherwise: ({ dynamodbEndpoint }) => dynamodbEndpoint === EMBEDDED ? EMBEDDED_TABLE : null
   },
   dynamodbEndpoint: {
-    description: 'URL of DynamoDB, or embedded = that of this checkout, started when a command first needs it; without it, AWS',
+    description: 'URL of DynamoDB, or embedded = that of this checkout, started when a command first needs it; without it, AWS, in the ' +
+      'region of AWS_REGION or of the AWS profile',
     uses: OF_STORE,
     expects: 'embedded, or http://host[:port], or https://...',
     read: (text) => text === EMBEDDED ? text : urlIn(text),
     fits: (_, { dynamodbTable }) => dynamodbTable === null ? 'together with --dynamodb-table' : null
-  },
-  dynamodbRegion: {
-    description: 'AWS region of the table; without it, that of AWS_REGION or of the AWS profile',
-    uses: OF_STORE,
-    type: 'string',
-    pattern: '^[a-z]{2}(-[a-z]+)+-\\d$',
-    expects: 'a region such as eu-central-1',
-    fits: (_, { dynamodbEndpoint, dynamodbTable }) => dynamodbEndpoint === EMBEDDED
-      ? 'without --dynamodb-endpoint embedded, which has no region'
-      : dynamodbTable === null ? 'together with --dynamodb-table' : null
   }
 }

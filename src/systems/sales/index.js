@@ -41,7 +41,7 @@ export default {
   reader: createSaleQueries,
 
   gateway ({ submit, agreed, memberOf, settings, router, systemKey, waits: openWaits, watchDatabase }) {
-    const { databaseUrl, durability, saleTokenKey: file, saleTokenAlgorithm: algorithm, ackWithinMs } = settings
+    const { databaseUrl, durability, saleTokenKey: file, ackWithinMs } = settings
     const health = durability === 'db' ? watchDatabase() : null
     const waits = databaseUrl !== null || health ? openWaits() : null
     const settlement = waits && health && createSettlement({
@@ -50,7 +50,7 @@ export default {
       statusOf: async (sale, claim) => String(await memberOf(sale, `claim ${claim}`)).split(' ')[0],
       deadlineMs: ackWithinMs
     })
-    const tokens = createTokens({ router, key: `${systemKey}:token-key`, file, algorithm })
+    const tokens = createTokens({ router, key: `${systemKey}:token-key`, file })
     return {
       commands: createSales({ submit, agreed, tokens, settlement, waits }),
       ...waits && {

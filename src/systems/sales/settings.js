@@ -7,13 +7,6 @@ export const SETTINGS = {
     uses: ['gateway'],
     type: 'file'
   },
-  saleTokenAlgorithm: {
-    description: 'Algorithm of a generated key of sale tokens',
-    uses: ['gateway'],
-    type: 'string',
-    enum: ['HS256', 'EdDSA'],
-    default: 'HS256'
-  },
   mode: {
     description: 'How the demo sales sells: direct = claims are decided at once, queue = people are admitted in order, token = a unit is ' +
       'held for the holder of a token',

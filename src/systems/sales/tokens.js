@@ -57,10 +57,10 @@ export const ALGORITHMS = Object.freeze(['HS256', 'EdDSA'])
 /** @typedef {ReturnType<typeof createTokens>} Tokens */
 
 /**
- * @param {{ router: Router, key: string, file: string | null, algorithm: string }} options
+ * @param {{ router: Router, key: string, file: string | null, algorithm?: string }} options
  *   `key`: where the private key is stored; `file`: it is read from there instead; `algorithm` of a generated one
  */
-export function createTokens ({ router, key, file, algorithm }) {
+export function createTokens ({ router, key, file, algorithm = 'HS256' }) {
   /** @type {ReturnType<typeof load> | null} */
   let loading = null
   async function load () {

@@ -16,7 +16,6 @@ let different = 0
 const archive = createArchive({
   partitionOf: () => 0,
   generationOf: async () => 'lineage',
-  confirm: async () => {},
   resume: async () => {},
   onDifferent: () => { different++ },
   log: /** @type {any} */ ({ error: (/** @type {any} */ fields) => errors.push(fields) })

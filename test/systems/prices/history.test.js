@@ -17,7 +17,7 @@ const { url } = await startDynamodb(t)
 useCredentials(t)
 const store = await createPriceStore({ table: TABLE, location: { endpoint: url, region: 'eu-central-1', credentials: CREDENTIALS } })
 t.teardown(() => store.close())
-const flags = ['--dynamodb-endpoint', url, '--dynamodb-table', TABLE, '--dynamodb-region', 'eu-central-1']
+const flags = ['--dynamodb-endpoint', url, '--dynamodb-table', TABLE]
 
 t.test('a table that is missing: a plain error with the command that creates it', async (t) => {
   const { primary, keyPrefix } = await sharedDeployment(t)

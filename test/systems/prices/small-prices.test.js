@@ -42,7 +42,7 @@ t.test('it has all of its digits everywhere', async (t) => {
   await store.make()
   const { primary, keyPrefix } = await sharedDeployment(t)
   const place = { redisUrl: primary.url, keyPrefix }
-  const history = ['--dynamodb-endpoint', url, '--dynamodb-table', TABLE, '--dynamodb-region', 'eu-central-1']
+  const history = ['--dynamodb-endpoint', url, '--dynamodb-table', TABLE]
   const [gateway, reader] = await Promise.all([
     startGateway(t, { ...place, flags: ['--tiers', 'hot=0.5/20/40,medium=60/120/240,cold=60/120/240', '--system-partitions', '1'] }),
     startReader(t, { ...place, flags: history }),

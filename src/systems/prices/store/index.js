@@ -92,7 +92,7 @@ function errorOf (cause, table) {
     return new FreshetError('DYNAMODB_TABLE_UNUSABLE', message, { cause })
   }
   if (DENIED.includes(name) || message === 'Region is missing') {
-    return new FreshetError('DYNAMODB_DENIED', `DynamoDB cannot be used (${reason}); set --dynamodb-region, and give this process ` +
+    return new FreshetError('DYNAMODB_DENIED', `DynamoDB cannot be used (${reason}); set AWS_REGION, and give this process ` +
       'credentials of AWS that are valid and may use the table', { cause })
   }
   if (REFUSED.includes(name)) return new FreshetError('DYNAMODB_REFUSED', `DynamoDB refused the request (${reason})`, { cause })
@@ -191,17 +191,16 @@ export async function createPriceStore ({
 
 /**
  * The store of a process, as its settings say.
- * @param {{ dynamodbTable: string | null, dynamodbEndpoint: string | null, dynamodbRegion: string | null }} settings
+ * @param {{ dynamodbTable: string | null, dynamodbEndpoint: string | null }} settings
  * @param {{ embedded: Pick<EmbeddedServices, 'start'>, onFailure: (error: Error) => void, metrics?: StoreMetrics }} parts `onFailure` of
  *   the embedded one
  * @returns {Promise<PriceStore | null>} null = there is none; `check` tells whether it can be used
  * @throws {FreshetError} DYNAMODB_MISSING; of the embedded one ENGINE_MISSING, SERVERS_FAILED
  */
-export async function openPriceStore ({ dynamodbTable: table, dynamodbEndpoint, dynamodbRegion }, { embedded, onFailure, metrics }) {
+export async function openPriceStore ({ dynamodbTable: table, dynamodbEndpoint }, { embedded, onFailure, metrics }) {
   if (table === null) return null
   if (dynamodbEndpoint !== 'embedded') {
-    const location = { ...(dynamodbEndpoint && { endpoint: dynamodbEndpoint }), ...(dynamodbRegion && { region: dynamodbRegion }) }
-    return createPriceStore({ table, location, metrics })
+    return createPriceStore({ table, location: dynamodbEndpoint === null ? {} : { endpoint: dynamodbEndpoint }, metrics })
   }
   await loadSdk()
   const { url, release } = await embedded.start('dynamodb', { onFailure })
@@ -228,19 +227,19 @@ const row = (...cells) => ['history store', ...cells]
  * @param {Record<string, any>} settings @param {number} deadlineMs @param {Pick<EmbeddedServices, 'look'>} embedded
  * @returns {Promise<Findings>}
  */
-export async function findings ({ dynamodbTable, dynamodbEndpoint, dynamodbRegion }, deadlineMs, { look }) {
+export async function findings ({ dynamodbTable, dynamodbEndpoint }, deadlineMs, { look }) {
   if (dynamodbTable === null) return { rows: [row('none; the history of prices is what the event stream holds')], problems: [] }
   if (dynamodbEndpoint === 'embedded') {
     const { program, url } = await look('dynamodb')
     return { rows: [row(dynamodbTable, program, url ?? 'not running')], problems: [] }
   }
-  const location = { endpoint: dynamodbEndpoint ?? undefined, region: dynamodbRegion ?? undefined }
-  const where = [dynamodbEndpoint ?? 'AWS', ...(dynamodbRegion ? [dynamodbRegion] : [])]
+  const location = { endpoint: dynamodbEndpoint ?? undefined }
+  const where = dynamodbEndpoint ?? 'AWS'
   try {
     const store = await createPriceStore({ table: dynamodbTable, location, deadlineMs })
     await store.check().finally(store.close)
-    return { rows: [row(dynamodbTable, ...where)], problems: [] }
+    return { rows: [row(dynamodbTable, where)], problems: [] }
   } catch (error) {
-    return { rows: [row(dynamodbTable, ...where, 'unusable')], problems: [`${error.message}.`] }
+    return { rows: [row(dynamodbTable, where, 'unusable')], problems: [`${error.message}.`] }
   }
 }
