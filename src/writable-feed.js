@@ -85,7 +85,7 @@ export async function openWritableFeed (name, options) {
     refusalOf: ({ ts, value }) => pipeline.refusalOf(ts, value.length),
 
     /** Whether so many more bytes fit under the in-flight bound now; any number while nothing is held. @param {number} bytes */
-    room: (bytes) => pipeline.roomFor(bytes),
+    fitsBudget: (bytes) => pipeline.fitsBudget(bytes),
 
     /** @param {{ deadlineMs?: number }} [within] */
     ready: async (within) => pipeline.ready(bounded(within)),

@@ -11,7 +11,7 @@ import { LOST_AFTER_MS, driveBatches } from './drive.js'
 
 const SET = command(5, 'SET')
 /** bytes of an item besides key and value: score, lengths, line ends, expiry, and the fixed words of EVALSHA */
-const ITEM_ROOM = 256
+const ITEM_BUDGET = 256
 
 /** @typedef {import('./append-forms.js').Form} Form */
 /** @typedef {import('./source.js').Item} Item */
@@ -83,7 +83,7 @@ export async function openAppends (form, parts) {
     connection.close()
     throw error
   }
-  const itemBytes = settings.valueBytes + ITEM_ROOM + 2 * key('item:').length
+  const itemBytes = settings.valueBytes + ITEM_BUDGET + 2 * key('item:').length
   /** @type {{ items: Wire, members: Wire, encode: ReturnType<Form['encode']> }[]} */
   const spare = []
 

@@ -13,7 +13,7 @@ import { openConnection } from '../../src/store/index.js'
 import { LOST_AFTER_MS, driveBatches } from './drive.js'
 import { createSource, needIdentifying } from './source.js'
 
-const HEAD_ROOM = 512
+const HEAD_BUDGET = 512
 
 /** @type {import('./index.js').Load['open']} */
 export async function openBlob (parts) {
@@ -31,7 +31,7 @@ export async function openBlob (parts) {
     source,
     room: () => Math.min(batchItems - source.nextAt % batchItems, source.ids.length - source.nextAt),
     async send (count, next) {
-      const wire = spare.pop() ?? new Wire(HEAD_ROOM + batchItems * valueBytes)
+      const wire = spare.pop() ?? new Wire(HEAD_BUDGET + batchItems * valueBytes)
       const from = source.nextAt
       wire.reset()
       wire.long(command(ttlMs ? 5 : 3, 'SET', key(`blob:${index}:${from}-${from + count}`)))

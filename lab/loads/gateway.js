@@ -19,7 +19,7 @@ const UP_MS = 20_000
 /** with fewer items, there may be more than one request a millisecond */
 const LEAST_ITEMS = 50
 /** bytes of an item besides its id and value: `{"id":"","ts":1234567890123,"value":}` and the line end */
-const ITEM_ROOM = 64
+const ITEM_BUDGET = 64
 const [HEAD, TS, VALUE, END] = ['{"id":"', '","ts":', ',"value":', '}\n'].map((text) => Buffer.from(text))
 
 /** @param {Record<string, any>} settings of a writer @returns {Record<string, any>} of the gateway */
@@ -61,7 +61,7 @@ export async function openGateway (parts) {
   const driven = driveBatches(parts, {
     async send (count, next) {
       ts = Math.max(ts + 1, Math.floor(clock()))
-      const body = spare.pop() ?? Buffer.allocUnsafe(batchItems * (valueBytes + 2 * ITEM_ROOM))
+      const body = spare.pop() ?? Buffer.allocUnsafe(batchItems * (valueBytes + 2 * ITEM_BUDGET))
       const length = encode(body, count, next, Buffer.from(String(ts)))
       const accepted = await Promise.race([postTo(`${url}/v1/feeds/${feed}/items`, agent, body.subarray(0, length)), serving.ended])
       spare.push(body)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openDatabase } from '../../src/sql/index.js'
-import { createPostgres, defaultCacheDir, ROOT, startCluster } from '../../src/embedded/index.js'
+import { createPostgres, defaultCacheDir, ROOT, startPostgresServer } from '../../src/embedded/index.js'
 import { silent } from '../systems/auctions/silent.js'
 
 const DEADLINE_MS = 20_000
@@ -37,7 +37,7 @@ export async function startPostgres () {
 /**
  * Ends an embedded PostgreSQL with SIGKILL, and starts it again on its data, port and password.
  * @param {string} url @param {string} folder of its data
- * @returns {ReturnType<typeof startCluster>}
+ * @returns {ReturnType<typeof startPostgresServer>}
  */
 export async function crashPostgres (url, folder) {
   const database = openDatabase({ url, name: 'crash', max: 1, deadlineMs: DEADLINE_MS, log: silent })
@@ -51,7 +51,7 @@ export async function crashPostgres (url, folder) {
   await database.close()
   await rm(pidFile)
   const { port, password } = new URL(url)
-  return startCluster({ programs: join(program, '../..'), folder, port: Number(port), password })
+  return startPostgresServer({ programs: join(program, '../..'), folder, port: Number(port), password })
 }
 
 /** @param {number} pid @param {NodeJS.Signals | 0} name @returns {boolean} whether there is such a process */

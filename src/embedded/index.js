@@ -18,7 +18,7 @@ export {
 export { createFleet } from './fleet.js'
 export { isLocalRequest, REFUSED } from './local-requests.js'
 export { acquireLock, ownSocketPath } from './lock.js'
-export { startCluster } from './postgres/data-folder.js'
+export { startPostgresServer } from './postgres/data-folder.js'
 export { createPostgres, hasPostgres, VERSION as POSTGRES_VERSION } from './postgres/database.js'
 export { createGuard, freePort, startServer } from './server-process.js'
 export { createServices, formOf, ownPart, ROOT, runningPart, SERVERS_FAILED, withTarget } from './target.js'

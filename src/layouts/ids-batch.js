@@ -23,7 +23,7 @@ import { createArrivals } from './arrivals.js'
 import { MAX_ARGUMENTS, MAX_BATCH_ITEMS } from '../read-size.js'
 import { argument, bulk, command, copyArguments, createScoreText, NOTHING, wholeCommand, Wire } from './wire.js'
 
-const ITEM_ROOM = 96
+const ITEM_BUDGET = 96
 const SET = command(3, 'SET')
 const SET_EXPIRING = command(5, 'SET')
 
@@ -41,8 +41,8 @@ function createItemEncoder ({ items, members, prefix, expiry, tombstoneMs, separ
   return {
     /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted */
     encode (id, ts, seq, value, deleted) {
-      items.reserve(prefix.length + id.length + value.length + 2 * ITEM_ROOM + tombstoneExpiry.length)
-      members.reserve(id.length + ITEM_ROOM)
+      items.reserve(prefix.length + id.length + value.length + 2 * ITEM_BUDGET + tombstoneExpiry.length)
+      members.reserve(id.length + ITEM_BUDGET)
       if (separateSets) items.short(deleted ? SET_EXPIRING : setHead)
       items.bulkHead(prefix.length + id.length)
       keyAt = items.length
@@ -91,7 +91,7 @@ function createOrder () {
 export const TOMBSTONE_MS = 24 * 60 * 60 * 1000
 
 /** EVALSHA with its digest and two keys of the longest feed name takes 400 bytes */
-const HEAD_ROOM = 512
+const HEAD_BUDGET = 512
 /** four arguments an item, and twelve */
 const MAX_NEWEST_ITEMS = Math.floor((MAX_ARGUMENTS - 12) / 4)
 const PEXPIRE = command(3, 'PEXPIRE')
@@ -141,7 +141,7 @@ export function createIdsBatch (options) {
   let count = 0
   /** of the last item; -1 = not encoded yet */
   let end = -1
-  items.length = HEAD_ROOM
+  items.length = HEAD_BUDGET
 
   /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted */
   function encode (id, ts, seq, value, deleted) {
@@ -163,7 +163,7 @@ export function createIdsBatch (options) {
     const isScript = late === 'newest' && !isWatched
     const { head, facts, between, tail, replies } = isScript ? encodeScript(of) : encodeTransaction(of)
     if (facts) apart ??= new Wire(items.bytes.length)
-    const wire = facts && apart ? takeApart(items.bytes.subarray(HEAD_ROOM, end), facts, apart) : items
+    const wire = facts && apart ? takeApart(items.bytes.subarray(HEAD_BUDGET, end), facts, apart) : items
     return { bytes: join(wire, { head: Buffer.concat(head), rest: [...between, members.written(), ...tail] }), replies }
   }
 
@@ -198,7 +198,7 @@ export function createIdsBatch (options) {
     reset () {
       count = 0
       end = -1
-      items.length = HEAD_ROOM
+      items.length = HEAD_BUDGET
       members.reset()
       removed.clear()
       log.reset()
@@ -249,7 +249,7 @@ function encodeScript ({ key, ttlMs, dialect, separateSets, tombstoneMs, expiry,
  * @param {Buffer} sets @param {Buffer} facts @param {Wire} to @returns {Wire} `to`
  */
 function takeApart (sets, facts, to) {
-  to.length = HEAD_ROOM
+  to.length = HEAD_BUDGET
   copyArguments(sets, KEY_OF_SET, to)
   to.copy(facts, 0, facts.length)
   copyArguments(sets, RECORD_OF_SET, to)
@@ -262,12 +262,12 @@ function takeApart (sets, facts, to) {
  * @returns {Buffer}
  */
 function join (items, { head, rest }) {
-  head.copy(items.bytes, HEAD_ROOM - head.length)
+  head.copy(items.bytes, HEAD_BUDGET - head.length)
   for (const part of rest) {
     items.reserve(part.length)
     items.long(part)
   }
-  return items.bytes.subarray(HEAD_ROOM - head.length, items.length)
+  return items.bytes.subarray(HEAD_BUDGET - head.length, items.length)
 }
 
 /**

@@ -27,7 +27,7 @@ import { argument, command, EXEC, MULTI, NOTHING, wholeCommand } from './wire.js
  */
 
 /** MULTI, ZADD with the longest key and the head of the first XADD take 480 bytes */
-export const HEAD_ROOM = 768
+export const HEAD_BUDGET = 768
 
 /** @typedef {ReturnType<typeof createLogFrame>} LogFrame */
 
@@ -50,7 +50,7 @@ export function createLogFrame ({ key, part, ttlMs, maxItems = 0, origin }) {
 
   return {
     /**
-     * Frames the entries, which fill the wire from HEAD_ROOM to its end.
+     * Frames the entries, which fill the wire from HEAD_BUDGET to its end.
      * @param {import('./wire.js').Wire} wire @param {{ count: number, lastTs: number, head: Buffer, entries: number }} batch `head`: of the
      *   first entry; `entries`: their number
      * @returns {{ bytes: Buffer, replies: number }}
@@ -65,7 +65,7 @@ export function createLogFrame ({ key, part, ttlMs, maxItems = 0, origin }) {
       isAgain = true
       const isAlone = entries === 1 && announcement === null && counts.length === 0 && !isExpiring
       const front = isAlone ? head : Buffer.concat([MULTI, announces, head])
-      const start = HEAD_ROOM - front.length
+      const start = HEAD_BUDGET - front.length
       front.copy(wire.bytes, start)
       const end = wire.length
       wire.reserve(counts.length + expires.length + EXEC.length)

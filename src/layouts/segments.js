@@ -11,7 +11,7 @@
  * version too. maxItems keeps the versions that arrived last, superseded ones and deletions included.
  */
 import { eachVersion, itemBytes, METHODS, packItems, SEGMENT_HEAD_BYTES, segmentHead, writeItem, writeSegmentHead } from '../item/index.js'
-import { createLogFrame, createLogLayout, framed, HEAD_ROOM, xaddHead } from './log-layout.js'
+import { createLogFrame, createLogLayout, framed, HEAD_BUDGET, xaddHead } from './log-layout.js'
 import { nextStamp, originOfProcess } from './log-origin.js'
 import { NOTHING, Wire } from './wire.js'
 
@@ -35,7 +35,7 @@ export const segments =
  * items then, if that makes them smaller.
  */
 
-const ITEMS_AT = HEAD_ROOM + SEGMENT_HEAD_BYTES
+const ITEMS_AT = HEAD_BUDGET + SEGMENT_HEAD_BYTES
 const LINE_END = Buffer.from('\r\n')
 
 /** @type {import('./index.js').Layout['createBatch']} */
@@ -70,9 +70,9 @@ function createSegmentsBatch ({ key, ttlMs, maxItems, clock = Date.now, origin =
       end, method
     } = compress === 'none' ? { end: items.length, method: METHODS.none } : packItems(items.bytes, ITEMS_AT, items.length)
     items.length = end
-    writeSegmentHead(items.bytes, HEAD_ROOM, end,
+    writeSegmentHead(items.bytes, HEAD_BUDGET, end,
       { count, firstTs, lastTs, stamp, writer: origin.writer, epoch: origin.epoch, sequence: origin.next(), method, itemsBytes })
-    length = Buffer.concat([head, Buffer.from(`$${items.length - HEAD_ROOM}\r\n`)])
+    length = Buffer.concat([head, Buffer.from(`$${items.length - HEAD_BUDGET}\r\n`)])
     items.reserve(LINE_END.length)
     items.short(LINE_END)
   }

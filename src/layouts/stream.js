@@ -7,7 +7,7 @@
  * the two layouts are alike.
  */
 import { ENTRY_HEAD_BYTES, entryHead, visitEntry, writeEntry } from '../item/index.js'
-import { createLogFrame, createLogLayout, framed, HEAD_ROOM, xaddHead } from './log-layout.js'
+import { createLogFrame, createLogLayout, framed, HEAD_BUDGET, xaddHead } from './log-layout.js'
 import { nextStamp, originOfProcess } from './log-origin.js'
 import { MAX_BATCH_ITEMS } from '../read-size.js'
 import { NOTHING, Wire } from './wire.js'
@@ -39,7 +39,7 @@ function createStreamBatch ({ key, ttlMs, maxItems, clock = Date.now, origin = o
   const entryOrigin = { stamp: 0, writer: origin.writer, epoch: origin.epoch, sequence: 0 }
   let count = 0
   let lastTs = 0
-  entries.length = HEAD_ROOM
+  entries.length = HEAD_BUDGET
 
   /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted */
   function encode (id, ts, seq, value, deleted) {
@@ -64,7 +64,7 @@ function createStreamBatch ({ key, ttlMs, maxItems, clock = Date.now, origin = o
     encoded: () => frame.around(entries, { count, lastTs, head: NOTHING, entries: count }),
     reset () {
       count = 0
-      entries.length = HEAD_ROOM
+      entries.length = HEAD_BUDGET
       frame.reset()
     }
   }, frame)

@@ -169,9 +169,9 @@ async function countFloor (connection, name, maxItems) {
  */
 
 /** ZADD with the longest key takes 160 bytes */
-const HEAD_ROOM = 256
+const HEAD_BUDGET = 256
 /** score, lengths and line ends */
-const ITEM_ROOM = 96
+const ITEM_BUDGET = 96
 
 /** Microseconds, unique in the process and increasing. One clock reading per batch; nextStamp (log-origin.js) would take one per item. */
 let lastStamp = 0
@@ -185,12 +185,12 @@ function createValuesBatch ({ key, ttlMs, clock = Date.now, origin }) {
   let count = 0
   /** of the last member; -1 = not encoded yet */
   let end = -1
-  members.length = HEAD_ROOM
+  members.length = HEAD_BUDGET
 
   /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted */
   function encode (id, ts, seq, value, deleted) {
     if (count === 0) lastStamp = Math.max(lastStamp, Math.floor(clock() * 1000))
-    members.reserve(id.length + value.length + ITEM_ROOM)
+    members.reserve(id.length + value.length + ITEM_BUDGET)
     writeScore(members, ts, seq)
     members.bulkHead(id.length + MEMBER_HEAD_BYTES + value.length)
     members.short(id)
@@ -214,20 +214,20 @@ function createValuesBatch ({ key, ttlMs, clock = Date.now, origin }) {
       members.length = end
       const { before, after, replies, isExpiring } = log.around()
       const head = Buffer.concat([before, command(2 + 2 * count, 'ZADD', key('values'))])
-      head.copy(members.bytes, HEAD_ROOM - head.length)
+      head.copy(members.bytes, HEAD_BUDGET - head.length)
       for (const part of [isExpiring ? expire : NOTHING, ...after]) {
         members.reserve(part.length)
         members.long(part)
       }
       return {
-        bytes: members.bytes.subarray(HEAD_ROOM - head.length, members.length),
+        bytes: members.bytes.subarray(HEAD_BUDGET - head.length, members.length),
         replies: (isExpiring ? 2 : 1) + replies
       }
     },
     reset () {
       count = 0
       end = -1
-      members.length = HEAD_ROOM
+      members.length = HEAD_BUDGET
       log.reset()
     }
   }

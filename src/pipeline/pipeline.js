@@ -64,7 +64,7 @@ export function createPipeline (options) {
     get lastAcknowledgedMs () { return delivery.lastAcknowledgedMs },
     fail: waiters.fail,
     refusalOf: intake.refusalOf,
-    roomFor: intake.roomFor,
+    fitsBudget: intake.fitsBudget,
     ready: intake.ready,
     acknowledged: delivery.acknowledged,
     flush,
@@ -217,7 +217,7 @@ function createIntake ({
     refusalOf,
     valueRefusal,
     /** Whether so many more bytes may be appended now; any number while nothing is held. @param {number} bytes */
-    roomFor: (bytes) => !held.isFull && (delivery.isIdle || held.bytes + bytes <= inFlightBytes),
+    fitsBudget: (bytes) => !held.isFull && (delivery.isIdle || held.bytes + bytes <= inFlightBytes),
     /** Resolves when there is room again. @param {{ deadlineMs?: number }} [within] */
     ready: ({ deadlineMs } = {}) =>
       waiters.until(() => held.bytes < inFlightBytes * RESUME_AT && !held.isFull, deadlineMs, 'no room became free'),

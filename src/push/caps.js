@@ -2,17 +2,17 @@
  * Bounds on streams: their number per process and per token, ids that they subscribe to, and bytes that wait in the sockets of all clients,
  * so that clients that do not read cost a bounded amount.
  *
- *     ROOM_BYTES    a client with more waiting is sent nothing; above TOTAL_BYTES for all clients, one with any waiting
+ *     BUDGET_BYTES  a client with more waiting is sent nothing; above TOTAL_BYTES for all clients, one with any waiting
  *     TOTAL_BYTES   above it, clients that have read nothing for some seconds are ended; above twice that, large items wait
  *     chunkBytes    maximum size of an event, unless one item is larger: a share of TOTAL_BYTES, so that an event for every
  *                   client fits
  *
- * One client has at most room + chunk waiting, less than 1 MiB.
+ * One client has at most BUDGET_BYTES and a chunk waiting, less than 1 MiB.
  */
 import { FreshetError } from '../errors.js'
 
 const TOTAL_BYTES = 16 * 1024 * 1024
-const ROOM_BYTES = 32 * 1024
+const BUDGET_BYTES = 32 * 1024
 const MIN_CHUNK_BYTES = 32 * 1024
 export const MAX_CHUNK_BYTES = 512 * 1024
 /** Most ids that all streams together subscribe to; each costs up to 200 bytes. */
@@ -34,7 +34,7 @@ export function createBudget () {
     /** Items larger than a chunk wait. */
     get isFarOver () { return waiting >= 2 * TOTAL_BYTES },
     /** Bytes that a client may have waiting when it is sent more. */
-    get roomBytes () { return waiting < TOTAL_BYTES ? ROOM_BYTES : 0 },
+    get budgetBytes () { return waiting < TOTAL_BYTES ? BUDGET_BYTES : 0 },
     get chunkBytes () { return Math.max(MIN_CHUNK_BYTES, Math.min(MAX_CHUNK_BYTES, TOTAL_BYTES / streams)) },
 
     enter () { streams++ },

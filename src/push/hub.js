@@ -111,7 +111,7 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log, t
       const from = position ?? (isInvalid || stream.isFirst ? null : stream.start)
       // what precedes its start was not sent, nor what its first snapshot has: it is set when that is found, or was sent
       const isHead = from === null && !stream.isFirst
-      const at = position ?? (isHead ? watch.continuous?.position() ?? null : null)
+      const at = position ?? (isHead ? watch.continuous?.takePosition()() ?? null : null)
       stream.reached = at === null ? null : { position: at }
       if (from === null) beginFresh(stream, { isNoted: watch.continuous !== null, isInvalid })
       else resuming.add(stream, from)

@@ -2,7 +2,8 @@
  * What a stream is sent and what is not in memory: it is looked up, and the stream waits. Changes are noted in the meantime.
  *
  *     snapshot of beginnings of ids   a scan of all items, in slices (view/filtered-queries.js)
- *     without a view (view/recent.js) a snapshot: the newest items of a node, shared by streams that ask at the same time
+ *     without a view (view/recent.js) a snapshot: the newest items of a node, shared by streams that ask at the same time; of beginnings
+ *                                     also where a node would read too many versions
  *                                     ids of a list: their versions, a piece at a time, before they are sent
  *
  * What follows a snapshot are the changes since it was asked for. Its items are the newest when it is sent.
@@ -64,8 +65,13 @@ export function createLookUps ({ changes, queries, viewVersion, log, resets }) {
       const { filter } = /** @type {import('./sealed-positions.js').PositionSeal} */ (stream.seal)
       const from = filteredQueries('load' in view ? sourceBeside(view, queries) : sourceOf(view), filter)
       return async () => {
-        const { ids, isCut } = await from.newestIds(view.definition.feed, limit)
-        return { ids: ids.reverse(), isCut }
+        try {
+          const { ids, isCut } = await from.newestIds(view.definition.feed, limit)
+          return { ids: ids.reverse(), isCut }
+        } catch (error) {
+          if (error.code !== 'VIEW_NEEDED' || !('load' in view)) throw error
+          return { ids: await view.newestIds(limit, (id) => filter.has(Buffer.from(id, 'latin1'))) }
+        }
       }
     }
     const recent = /** @type {Recent} */ (view)

@@ -162,7 +162,7 @@ export class Stream extends ViewerState {
     if (this.isOver) return false
     this.measure()
     if (this.#gathered !== null) return this.#gatheredBytes <= this.#budget.chunkBytes / 2
-    return this.#waiting <= this.#budget.roomBytes
+    return this.#waiting <= this.#budget.budgetBytes
   }
 
   /** Sends a heartbeat if nothing was sent for some time. @param {number} nowMs @param {string} [comment] */

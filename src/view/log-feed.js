@@ -113,11 +113,11 @@ export function createLogFeed ({
 
     /**
      * The entry up to which the store has everything, and since when there was none behind it.
-     * @param {number | null} lagMs of the node; null = unknown
+     * @param {number | null} lagMs of the node; null = unknown @param {boolean} isDecided nothing of what is before is still to come
      * @returns {{ readMs: number, offset: import('../item/index.js').LogOffset }}
      */
-    position (lagMs) {
-      const [ms, n] = part.taken.split('-').map(Number)
+    position (lagMs, isDecided) {
+      const [ms, n] = ((isDecided ? part.decided : null) ?? part.taken).split('-').map(Number)
       return { readMs: Math.max(0, Math.floor(asOf - (lagMs ?? UNKNOWN_LAG_MS))), offset: { ms, n, versions: 0, isEnd: true } }
     },
 

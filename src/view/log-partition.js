@@ -15,8 +15,9 @@ const CATCH_UP_LOOK_MS = 20
 /**
  * @typedef {{ name: string, aheadName: string, store: Store, entryId: string | null, origin: string, taken: string, arrival: number,
  *   origins: ReturnType<typeof createOrigins>, history: import('./log-history.js').History | import('./set-history.js').SetHistory | null,
- *   floor: import('../item/index.js').VersionKey | null, touched: Set<Set<string>>, isWhole: boolean }} Part
- *   `entryId`, `origin`: of the newest entry read, null before the first session; `taken`: of the newest in the store; of a log of
+ *   floor: import('../item/index.js').VersionKey | null, touched: Set<Set<string>>, isWhole: boolean, decided: string | null }} Part
+ *   `entryId`, `origin`: of the newest entry read, null before the first session; `taken`: of the newest in the store; `decided`: of the
+ *   newest before those of which something is still to come, null = nothing is; of a log of
  *   arrivals: `floor`: what maxItems excludes; `touched`: for each piece of history that is being read, ids that were put meanwhile;
  *   `isWhole`: the store gets what was there before, too
  */
@@ -34,7 +35,8 @@ export const newPart = (log, key, store, isWhole = true) => ({
   history: null,
   floor: null,
   touched: new Set(),
-  isWhole
+  isWhole,
+  decided: null
 })
 
 /** Starts at the newest entry of the log, with all others as history. @param {Connection} connection @param {Log} log @param {Part} part */
@@ -49,6 +51,7 @@ export async function startPart (connection, log, part) {
     arrival: 0,
     origins,
     floor: null,
+    decided: null,
     // items may be stored that the log of arrivals no longer has
     history: !part.isWhole
       ? null

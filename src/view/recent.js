@@ -1,6 +1,6 @@
 /**
- * What changed lately in a feed, for those who follow it: of layouts that keep one version of an id. Changes are read as they come, and of
- * ids that no one wants, nothing but the id. Items that do not change are read when someone asks for them, by key:
+ * What changed lately in a feed, for those who follow it, in layouts with a log of arrivals. Changes are read as they come, and of ids that
+ * no one wants, nothing but the id. Items that do not change are read when someone asks for them, by key:
  *
  *     log of arrivals ─▶ ids that are wanted ─▶ what is stored of them ─▶ kept for a second ─▶ newest(id)
  *                                                                               ▲
@@ -9,12 +9,16 @@
  * Everything is read from the node that is followed, so what is loaded is at least as new as the position, and no id goes back by it. An
  * entry that comes while something is loaded goes before it.
  *
+ * Where several versions of an id are stored, an arrival may be late, and nothing leads from an id to its newest version: their orders are
+ * kept (newest-orders.js), so arrivals of all ids are read.
+ *
  * It has the part of a view (view.js) that hubs use, and answers no queries.
  */
 import { partitionKey } from '../feeds/index.js'
 import { compareOrder } from '../item/index.js'
 import { layoutOf } from '../layouts/index.js'
 import { createKeptVersions } from './kept-versions.js'
+import { createNewestOrders } from './newest-orders.js'
 import { createRecentNewer } from './recent-newer.js'
 import { createRecentReads } from './recent-reads.js'
 import { createViewPartitions, isSameFeed } from './view-partitions.js'
@@ -25,26 +29,24 @@ import { createViewPartitions, isSameFeed } from './view-partitions.js'
 /** @typedef {import('./view.js').Watcher} Watcher */
 /** @typedef {ReturnType<typeof createRecent>} Recent */
 
-/**
- * Whether a feed can be followed so. Where many versions of an id are stored, nothing leads from an id to its newest one: whether an item
- * that arrives is late, what a deletion hides, and what a client that wants some ids gets first, is known only after reading every version
- * that is live.
- * @param {string} layout
- */
-export const hasRecent = (layout) => layoutOf(layout).describe().versions === 'one'
+/** Whether a feed can be followed so: its log names what arrives, and the server finds what is named. @param {string} layout */
+export const hasRecent = (layout) => layoutOf(layout).versionsAt !== undefined
 
 /**
  * @param {{ definition: Definition, deployment: import('../store/index.js').Servers, keyPrefix: string, now: () => number,
- *   log: import('pino').Logger, maxBytes: () => number, onSkipped: (reason: string) => void, onRebuilt: () => void }} options `maxBytes`:
- *   of versions that are kept
+ *   log: import('pino').Logger, maxBytes: () => number, boundItems: number, boundBytes: number, onSkipped: (reason: string) => void,
+ *   onRebuilt: () => void }} options `maxBytes`: of versions that are kept; `boundItems`, `boundBytes`: of ids whose orders are
  */
-export function createRecent ({ definition: initialDefinition, deployment, keyPrefix, now, log, maxBytes, onSkipped, onRebuilt }) {
+export function createRecent ({
+  definition: initialDefinition, deployment, keyPrefix, now, log, maxBytes, boundItems, boundBytes, onSkipped, onRebuilt
+}) {
   let definition = initialDefinition
   const begunMs = now()
   const { feed, partitions } = definition
   const layout = layoutOf(definition.layout)
   const keys = Array.from({ length: partitions }, (_, partition) => partitionKey(keyPrefix, definition, partition))
   const kept = createKeptVersions(maxBytes)
+  const orders = ordersOf({ layout, keys, now, boundItems, boundBytes, windowMs: () => definition.windowMs })
   /** of each load that is under way: ids that arrived since it was asked for @type {Set<Set<string>>} */
   const loads = new Set()
   /** @type {Watcher | null} */
@@ -67,6 +69,7 @@ export function createRecent ({ definition: initialDefinition, deployment, keyPr
 
   /** @param {string} id @param {Arrival} arrival @param {StoredVersion | null} version */
   function taken (id, arrival, version) {
+    if (!isNeeded(id)) return
     kept.put(id, version)
     // of an arrival that is no longer stored and was not deleted, another entry says what happened
     const isNews = version === null ? arrival.deleted : isNamed(arrival, version)
@@ -76,7 +79,7 @@ export function createRecent ({ definition: initialDefinition, deployment, keyPr
   const followed = createViewPartitions({
     layout,
     definition,
-    stores: keys.map(() => /** @type {any} */ (storeOf(kept))),
+    stores: keys.map((_, partition) => /** @type {any} */ (storeOf(kept, orders?.[partition] ?? null))),
     deployment,
     keyPrefix,
     log,
@@ -88,7 +91,10 @@ export function createRecent ({ definition: initialDefinition, deployment, keyPr
       watcher?.rebuilt()
       log.info({ feed, reason: why }, 'followers of the feed are reset')
     },
-    readingOf: (of) => ({ newer: createRecentNewer({ ...of, isNeeded, arrived, taken }), older: nothingOlder(of.onRebuilt) })
+    readingOf (of) {
+      const { orders } = /** @type {any} */ (of.part.store)
+      return { newer: createRecentNewer({ ...of, isNeeded, arrived, orders, taken }), older: nothingOlder(of) }
+    }
   })
 
   const isLive = (/** @type {{ ts: number }} */ { ts }) => definition.windowMs === 0 || ts >= now() - definition.windowMs
@@ -124,9 +130,7 @@ export function createRecent ({ definition: initialDefinition, deployment, keyPr
       return isLive(version) ? { ts: version.ts, value: version.value, deleted: false } : null
     },
 
-    ...createRecentReads({
-      layout, keys, loads, kept, now, definition: () => definition, connectionOf: followed.connectionOf, caughtUpIn: followed.caughtUpIn
-    }),
+    ...createRecentReads({ ...followed, layout, keys, loads, kept, now, definition: () => definition, orders }),
 
     /** Whether it can continue with that definition. @param {Definition} other */
     isOf: (other) => isSameFeed(definition, other),
@@ -142,20 +146,38 @@ export function createRecent ({ definition: initialDefinition, deployment, keyPr
   }
 }
 
-/** Stands in for a store of items, of which there are none. @param {import('./kept-versions.js').KeptVersions} kept */
-const storeOf = (kept) => ({
+/**
+ * @param {{ layout: import('../layouts/index.js').Layout, keys: ((part: string) => string)[], windowMs: () => number, now: () => number,
+ *   boundItems: number, boundBytes: number }} parts
+ */
+const ordersOf = ({ keys, boundItems, boundBytes, ...parts }) => parts.layout.describe().versions === 'one'
+  ? null
+  : keys.map((key) => createNewestOrders({ ...parts, key, maxIds: boundItems / keys.length, maxBytes: boundBytes / keys.length }))
+
+/**
+ * Stands in for a store of items, of which there are none.
+ * @param {import('./kept-versions.js').KeptVersions} kept @param {import('./newest-orders.js').NewestOrders | null} orders
+ */
+const storeOf = (kept, orders) => ({
+  orders,
   advance () {},
   setRetention () {},
-  clear: kept.clear,
+  clear () {
+    kept.clear()
+    orders?.clear()
+  },
   // there may be items of the log that was followed
   stats: () => ({ items: 1, tombstones: 0, floor: null })
 })
 
-/** @param {(why: string) => void} onRebuilt @returns {import('./log-feed.js').Older} */
-const nothingOlder = (onRebuilt) => ({
+/** @param {import('./log-feed.js').Reading} of @returns {import('./log-feed.js').Older} */
+const nothingOlder = ({ part, onRebuilt }) => ({
   isIncomplete: false,
   heldMs: undefined,
-  begin () { onRebuilt('retention was widened') },
+  begin () {
+    part.store.clear()
+    onRebuilt('retention was widened')
+  },
   rewind () {},
   read: async () => null,
   take: async () => {}

@@ -9,7 +9,7 @@ const KEPT_BYTES = 64 * 1024 * 1024
 const LEAST_BYTES = 4 * 1024 * 1024
 
 /**
- * @param {Pick<Parameters<typeof createRecent>[0], 'deployment' | 'keyPrefix' | 'now' | 'log'> & {
+ * @param {Pick<Parameters<typeof createRecent>[0], 'deployment' | 'keyPrefix' | 'now' | 'log' | 'boundItems' | 'boundBytes'> & {
  *   countsOf: (feed: string) => import('./view-registry.js').ViewCounts }} parts
  */
 export function createRecents ({ countsOf, ...parts }) {

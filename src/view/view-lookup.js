@@ -69,7 +69,7 @@ export function createViewLookup ({ registry: { held, follow, note, signal, boun
     const open = held.get(feed)
     if (!open) bound.asked(feed)
     if (isNone || (discover && !open)) return null
-    const heldView = open ?? follow(await queries.definition(feed))
+    const heldView = open ?? follow(await queries.definition(feed), { isQueried: true })
     if (heldView === null || !heldView.answers) return null
     heldView.usedMs = performance.now()
     if (discover) return heldView.view

@@ -27,9 +27,9 @@ export function createViewPartitions ({ layout, definition, stores, deployment, 
     return createFollower({ deployment, key, name: `view-${name}`, log, follow })
   })
 
-  /** @returns {() => string} the position as it is now */
-  function takePosition () {
-    const read = feeds.map((feed, i) => feed.position(followers[i].lagMs))
+  /** @param {boolean} isDecided @returns {() => string} the position as it is now */
+  function takePosition (isDecided) {
+    const read = feeds.map((feed, i) => feed.position(followers[i].lagMs, isDecided))
     const readMs = Math.min(...read.map((position) => position.readMs))
     return () => encodeOffsets(name, { readMs, offsets: read.map(({ offset }) => offset) }, createdMs)
   }
@@ -60,10 +60,10 @@ export function createViewPartitions ({ layout, definition, stores, deployment, 
     /** @param {number} nowMs */
     settle (nowMs) { for (const feed of feeds) feed.settle(nowMs) },
 
-    /** As View.position, encoded when it is needed. */
-    takePosition,
+    /** As View.position, encoded when it is needed; before arrivals that are not decided (recent-newer.js). */
+    takePosition: () => takePosition(true),
     /** As View.position. @returns {string} */
-    position: () => takePosition()(),
+    position: () => takePosition(false)(),
 
     /** To the node of a partition that is followed; null = none is. @param {number} partition */
     connectionOf: (partition) => feeds[partition].connection,

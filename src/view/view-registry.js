@@ -6,9 +6,9 @@
  *          all     of every feed
  *          none    of none: every query goes to a node
  *
- * A client that watches a feed without a view needs none where the layout keeps one version of an id: what changed lately is enough
- * (recent.js). A view that exists only for scans does not answer other queries: of such a layout a node answers exactly, while the view is
- * a moment behind.
+ * A client that watches a feed needs no view in `ids` and `values`: what changed lately is enough (recent.js). If queries hold a view of
+ * the feed, it watches that one. A view that exists only for scans does not answer other queries: of such a layout a node answers
+ * exactly, while the view is a moment behind.
  *
  * @typedef {import('./view.js').View} View
  * @typedef {import('../feeds/index.js').Definition} Definition
@@ -44,8 +44,8 @@ const isReadable = (definition) => layoutNames().some((name) => name === definit
 const needsView = (mode, definition) =>
   mode !== 'none' && isReadable(definition) && (mode === 'all' || !isExactPerRequest(definition.layout))
 
-/** Whether it is watched without a view. @param {'auto' | 'all' | 'none'} mode @param {Definition} definition */
-const isRecent = (mode, definition) => !needsView(mode, definition) && isReadable(definition) && hasRecent(definition.layout)
+/** Whether it can be watched without a view. @param {'auto' | 'all' | 'none'} mode @param {Definition} definition */
+const isRecent = (mode, definition) => mode !== 'all' && isReadable(definition) && hasRecent(definition.layout)
 
 /** Logs the first time that a view is complete. @param {Held} heldView @param {import('pino').Logger} log */
 function noteComplete (heldView, log) {
@@ -95,18 +95,27 @@ export function createViewRegistry ({ queries, log, mode, discover, written, idl
     await heldView?.view.close()
   }
 
-  /** The view of a feed as it is stored now, opened if there should be one. @param {Definition} definition @returns {Held | null} */
-  function follow (definition) {
+  /** Whether watchers of a feed that is watched get what changed lately, and go on with it. @param {Definition} definition */
+  const isWatchedSo = (definition) => isRecent(mode, definition) &&
+    (!needsView(mode, definition) || recents.of(definition.feed) !== null || (!discover && !held.has(definition.feed)))
+
+  /**
+   * The view of a feed as it is stored now, opened if there should be one.
+   * @param {Definition} definition @param {{ isQueried?: boolean }} [use] @returns {Held | null}
+   */
+  function follow (definition, { isQueried = discover } = {}) {
     const { feed } = definition
-    recents.follow(definition, watched.has(feed) && isRecent(mode, definition) && !stop.signal.aborted)
+    const isSo = watched.has(feed) && isWatchedSo(definition)
+    recents.follow(definition, isSo && !stop.signal.aborted)
     const before = held.get(feed)
     if (before?.view.isOf(definition)) {
       before.view.setDefinition(definition)
       return before
     }
     if (before) shut(feed)
-    const isWatched = watched.has(feed) && mode !== 'none' && !isRecent(mode, definition)
-    const isNeeded = needsView(mode, definition) || ((isWatched || scanned.has(feed)) && isReadable(definition))
+    const isWatched = watched.has(feed) && mode !== 'none' && !isSo
+    const isHeld = (isQueried || before !== undefined) && needsView(mode, definition)
+    const isNeeded = isHeld || ((isWatched || scanned.has(feed)) && isReadable(definition))
     return isNeeded && !stop.signal.aborted && bound.admits(feed) ? open(definition) : null
   }
 
@@ -164,7 +173,7 @@ export function createViewRegistry ({ queries, log, mode, discover, written, idl
  */
 function refresherOf ({ queries, held, recents, follow, shut, watched, scanned, idleMs, isAll }) {
   /** @param {string} feed */
-  const refresh = (feed) => queries.definition(feed, true).then(follow, (error) => {
+  const refresh = (feed) => queries.definition(feed, true).then((definition) => follow(definition), (error) => {
     if (error.retryable) return
     shut(feed)
     recents.shut(feed)
@@ -172,7 +181,7 @@ function refresherOf ({ queries, held, recents, follow, shut, watched, scanned, 
 
   async function refreshAll () {
     const definitions = await queries.definitions(true)
-    definitions.forEach(follow)
+    for (const definition of definitions) follow(definition)
     await Promise.all(unlistedOf([...held.keys(), ...recents.names()], definitions).map(refresh))
   }
 

@@ -164,7 +164,7 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
      * @param {string} feed
      * @returns {Promise<{ view: () => View | import('./recent.js').Recent | null, release: () => void }>} `view`: null while there is none,
      *   as after a drop
-     * @throws {FreshetError} FEED_UNKNOWN; VIEW_OVER_BOUND; VIEW_NEEDED in mode none, where the layout keeps several versions of an id
+     * @throws {FreshetError} FEED_UNKNOWN; VIEW_OVER_BOUND; VIEW_NEEDED in mode none, in a layout without a log of arrivals
      */
     async watch (feed) {
       const watching = registry.watch(await queries.definition(feed))

@@ -47,7 +47,7 @@ t.test('a hub with random changes and sockets', async (t) => {
     async (steps) => {
       const budget = createBudget()
       // events are cut after some items, as they would be with many streams
-      Object.defineProperties(budget, { chunkBytes: { value: 300 }, roomBytes: { value: 200 } })
+      Object.defineProperties(budget, { chunkBytes: { value: 300 }, budgetBytes: { value: 200 } })
       const view = createCountingView()
       const hub = createHub({
         feed: 'f',
@@ -114,7 +114,7 @@ t.test('a stream that falls too far behind is reset', async (t) => {
 
 t.test('a stream that is always behind also gets ids that change all the time', async (t) => {
   const budget = createBudget()
-  Object.defineProperties(budget, { chunkBytes: { value: 600 }, roomBytes: { value: 200 } })
+  Object.defineProperties(budget, { chunkBytes: { value: 600 }, budgetBytes: { value: 200 } })
   const view = createCountingView()
   const hub = createHub({
     feed: 'f',

@@ -162,7 +162,7 @@ for (const { what, start, isFirst } of [
 ]) {
   t.test(`a stream that begins ${what} gets everything, also if the view is rebuilt before all was sent`, async (t) => {
     const budget = createBudget()
-    Object.defineProperties(budget, { chunkBytes: { value: 300 }, roomBytes: { value: 200 } })
+    Object.defineProperties(budget, { chunkBytes: { value: 300 }, budgetBytes: { value: 200 } })
     const logged = createLoggedView()
     const { view, rebuilt } = logged
     const hub = hubOf(logged, budget)

@@ -49,11 +49,11 @@ export function createIngest ({ feeds, whenFull, ackWithinMs, inFlightBytes, log
   function fits (feed, bytes) {
     const heldBytes = feeds.heldBytes
     // a request larger than the bound is taken when nothing else is held
-    return heldBytes === 0 || (feed.room(bytes) && heldBytes + bytes <= inFlightBytes)
+    return heldBytes === 0 || (feed.fitsBudget(bytes) && heldBytes + bytes <= inFlightBytes)
   }
 
   /** @param {Feed} feed @param {number} bytes @param {() => number} leftMs @returns {Promise<boolean>} whether there was room in time */
-  async function waitForRoom (feed, bytes, leftMs) {
+  async function waitForBudget (feed, bytes, leftMs) {
     if (waitingBytes > 0 && waitingBytes + bytes > inFlightBytes) return false
     waitingBytes += bytes
     try {
@@ -113,7 +113,7 @@ export function createIngest ({ feeds, whenFull, ackWithinMs, inFlightBytes, log
           feed.writer.pipeline.skip(count)
           return { accepted: 0, dropped: count }
         }
-        if (whenFull === 'refuse' || !await waitForRoom(feed, bytes, leftMs)) {
+        if (whenFull === 'refuse' || !await waitForBudget(feed, bytes, leftMs)) {
           feed.account.offered += count
           countRefused(feed.account, 'full', count)
           throw new FreshetError('INGEST_FULL', `${whyFull(feed, bytes)}; nothing was taken: send the same request again`)

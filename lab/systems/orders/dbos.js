@@ -16,7 +16,7 @@ const GIVE_BACK = `WITH gone AS (DELETE FROM reservations WHERE id = $1 RETURNIN
 const CHECK_VIOLATION = '23514'
 
 /** @param {import('./sql-process.js').Parts} parts @returns {Promise<import('./sql-process.js').Way>} */
-export async function openDbos ({ databaseUrl, query, insist, payments }) {
+export async function openDbos ({ databaseUrl, query, retryUntilAnswered, payments }) {
   const { DBOS } = await (await loadPeers())('@dbos-inc/dbos-sdk')
   await query('reservations', RESERVATIONS, [])
   /** @type {Map<string, import('./local-process.js').Ended>} */
@@ -32,8 +32,9 @@ export async function openDbos ({ databaseUrl, query, insist, payments }) {
     }))
     if (!isHeld) return 'cancelled'
     const payment = { key: id, amount: total }
-    const { status } = await step('authorize', () => insist(() => payments.authorize(payment)))
-    const isPaid = status !== 'declined' && (await step('capture', () => insist(() => payments.capture(payment)))).status === 'captured'
+    const { status } = await step('authorize', () => retryUntilAnswered(() => payments.authorize(payment)))
+    const isPaid = status !== 'declined' &&
+      (await step('capture', () => retryUntilAnswered(() => payments.capture(payment)))).status === 'captured'
     if (isPaid) return 'confirmed'
     await step('give back', () => query('give back', GIVE_BACK, values).then(() => true))
     return 'cancelled'

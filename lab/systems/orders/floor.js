@@ -45,17 +45,17 @@ const ORDERS = `SELECT id AS aggregate, status, '' AS reason, total, lines, extr
   extract(epoch FROM changed_at - placed_at) * 1000 AS ms FROM orders`
 
 /** @param {import('./sql-process.js').Parts} parts @returns {Promise<import('./sql-process.js').Way>} */
-export async function openFloor ({ query, payments, insist }) {
+export async function openFloor ({ query, payments, retryUntilAnswered }) {
   const running = new Set()
   for (const [n, table] of TABLES.entries()) await query(`table ${n}`, table, [])
 
   /** What follows a status. @type {Record<string, (payment: { key: string, amount: number }) => Promise<string>>} */
   const next = {
     placed: async () => 'held',
-    held: async (payment) => (await insist(() => payments.authorize(payment))).status === 'declined'
+    held: async (payment) => (await retryUntilAnswered(() => payments.authorize(payment))).status === 'declined'
       ? 'declined, units back'
       : 'capture_requested',
-    capture_requested: async (payment) => (await insist(() => payments.capture(payment))).status === 'captured'
+    capture_requested: async (payment) => (await retryUntilAnswered(() => payments.capture(payment))).status === 'captured'
       ? 'captured'
       : 'declined, units back',
     captured: async () => 'confirmed',

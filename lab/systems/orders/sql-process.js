@@ -3,8 +3,8 @@
  *
  * @typedef {{ query: (name: string, text: string, values: unknown[]) => Promise<import('pg').QueryResult>, databaseUrl: string,
  *   payments: ReturnType<typeof import('../../../src/systems/orders/index.js').createPayments>,
- *   insist: <T>(call: () => Promise<T>) => Promise<T> }} Parts `query`: a prepared statement, by its name; `insist`: until the payment
- *   provider has said something
+ *   retryUntilAnswered: <T>(call: () => Promise<T>) => Promise<T> }} Parts `query`: a prepared statement, by its name;
+ *   `retryUntilAnswered`: until the payment provider answers
  * @typedef {import('./local-process.js').Ways & { stored: () => Promise<{ orders: object[], events: object[] }>,
  *   close: () => Promise<unknown> | void }} Way
  */
@@ -34,7 +34,7 @@ serveGateway(async (technique, { databaseUrl, paymentUrl }) => {
     databaseUrl,
     query,
     payments,
-    async insist (call) {
+    async retryUntilAnswered (call) {
       for (;;) {
         try {
           return await call()

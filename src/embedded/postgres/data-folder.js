@@ -5,7 +5,7 @@
  * Every user of the machine reaches its port. So the only role that may connect owns the database but is no superuser, which could run
  * programs, and its password is random. The superuser cannot connect: its statements run in single-user mode, before the server starts.
  *
- * @typedef {{ url: string, pid: number, exited: Promise<string>, stop: () => Promise<void> }} Cluster `exited`: how it ended
+ * @typedef {{ url: string, pid: number, exited: Promise<string>, stop: () => Promise<void> }} PostgresServer `exited`: how it ended
  */
 import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -66,10 +66,10 @@ const reasonOf = ({ stderr, killed, message }) =>
  * @param {{ programs: string, folder: string, port?: number, password?: string, flags?: Record<string, string>, signal?: AbortSignal }}
  *   options `programs`: the folder with bin; `folder`: of the data, made if it is not there; `port`: without it, a free one; `password`:
  *   without it, a random one
- * @returns {Promise<Cluster>}
+ * @returns {Promise<PostgresServer>}
  * @throws {FreshetError} SERVERS_FAILED
  */
-export async function startCluster ({ programs, folder, port: fixedPort, password = randomPassword(), flags = {}, signal }) {
+export async function startPostgresServer ({ programs, folder, port: fixedPort, password = randomPassword(), flags = {}, signal }) {
   const as = await identity()
   const data = join(folder, 'data')
   await prepare({ programs, folder, data, as, password, signal }).catch((error) => {
@@ -117,7 +117,7 @@ async function prepare ({ programs, folder, data, as, password, signal }) {
 /**
  * @param {{ programs: string, folder: string, data: string, as: Identity, password: string, port: number, flags: Record<string, string>,
  *   signal?: AbortSignal }} options
- * @returns {Promise<Cluster>} @throws {FreshetError} SERVERS_FAILED
+ * @returns {Promise<PostgresServer>} @throws {FreshetError} SERVERS_FAILED
  */
 async function startProgram ({ programs, folder, data, as, password, port, flags, signal }) {
   const words = Object.entries({ ...FLAGS, ...flags, port: String(port) }).flatMap(([name, value]) => ['-c', `${name}=${value}`])

@@ -12,7 +12,7 @@ import { promisify } from 'node:util'
 import { FreshetError } from '../../errors.js'
 import { fetchOnce } from '../fetch-once.js'
 import { createGuard } from '../server-process.js'
-import { identity, isOpenToOthers, startCluster } from './data-folder.js'
+import { identity, isOpenToOthers, startPostgresServer } from './data-folder.js'
 
 const OPEN_TO_OTHERS = 0o711
 
@@ -22,8 +22,8 @@ const OPEN_TO_OTHERS = 0o711
  */
 export function createPostgres ({ folder, cacheDir, report, signal, fail }) {
   const guard = createGuard()
-  /** @type {import('./data-folder.js').Cluster | null} */
-  let cluster = null
+  /** @type {import('./data-folder.js').PostgresServer | null} */
+  let server = null
   /** The folder that is removed at the end. @type {string | null} */
   let home = null
 
@@ -41,16 +41,16 @@ export function createPostgres ({ folder, cacheDir, report, signal, fail }) {
       home = isInside ? folder : await outside(folder)
       const data = isInside ? folder : join(home, 'database')
       await rm(data, { recursive: true, force: true })
-      cluster = await startCluster({ programs, folder: data, signal })
-      guard.watch([cluster.pid])
-      cluster.exited.then((how) => fail(new FreshetError('SERVERS_FAILED',
+      server = await startPostgresServer({ programs, folder: data, signal })
+      guard.watch([server.pid])
+      server.exited.then((how) => fail(new FreshetError('SERVERS_FAILED',
         `the embedded PostgreSQL ended (${how}), and its data is lost; run the command again to start with an empty one`)))
-      return { url: cluster.url, folder: data }
+      return { url: server.url, folder: data }
     },
 
     /** To be called after `start` has settled. */
     async close () {
-      await cluster?.stop()
+      await server?.stop()
       guard.release()
       if (home) await rm(home, { recursive: true, force: true })
     }

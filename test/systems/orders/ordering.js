@@ -138,13 +138,13 @@ export async function startOrders (t, {
     return json.status !== 'pending' && json
   })
 
-  /** Places an order, and waits for its end. @param {string} customerId @param {any[]} lines */
-  const order = async (customerId, lines) => final((await commands.place(customerId, lines)).json.id)
   /** Places an order as a client does, which asks again with its key: on a busy machine a replica may be late. @returns its id */
   const placed = async (/** @type {string} */ customerId, /** @type {any[]} */ lines) => {
     const key = randomUUID()
     return eventually(async () => (await commands.place(customerId, lines, key)).json.id ?? false)
   }
+  /** Places an order so, and waits for its end. @param {string} customerId @param {any[]} lines */
+  const order = async (customerId, lines) => final(await placed(customerId, lines))
   /** @param {string} sku */
   const stock = async (sku) => (await reader.get(`/v1/products/${sku}`)).json
   return {
