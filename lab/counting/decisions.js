@@ -85,16 +85,16 @@ const WORK = Object.freeze({
 /** @param {string} name of WORK @param {number} size commands of a call @returns {Load['open']} */
 export const openDecisions = (name, size) => async ({ primaryUrl }) => {
   const { rule, own: rules, prepared, next } = await WORK[name](size)
-  const own = rules && createOwnRules({ keyPrefix: PREFIX, system: SYSTEM, rules })
+  const ruleSet = rules && createOwnRules({ keyPrefix: PREFIX, system: SYSTEM, rules })
   const routes = createPrimaries(primaryUrl, { name: 'freshet-count', deadlineMs: DEADLINE_MS })
   await routes.opened
   const agreement = createAgreement({
-    router: routes.router, keyPrefix: PREFIX, system: SYSTEM, partitions: 1, ...(own ? { own } : { rules: [rule] })
+    router: routes.router, keyPrefix: PREFIX, system: SYSTEM, partitions: 1, ...(ruleSet ? { ruleSet } : { rules: [rule] })
   })
   await agreement.agreed()
   const key = admissionKey(PREFIX, SYSTEM, 0)
   const { connection, replicationId } = routes.route(key(''))
-  const terms = { replicationId, requestMs: REQUEST_MS, keepMs: REQUEST_MS, own, agreeIn: agreement.agreeIn }
+  const terms = { replicationId, requestMs: REQUEST_MS, keepMs: REQUEST_MS, ruleSet, agreeIn: agreement.agreeIn }
   let requests = 0
 
   /** @param {Asked[]} asked */
@@ -102,7 +102,7 @@ export const openDecisions = (name, size) => async ({ primaryUrl }) => {
     const commands = asked.map(({ key, args }) => prepare({ rule, key, scope: 'u', requestId: `r${1_000_000 + requests++}`, args }))
     const { replies } = await admit(connection, key, terms, commands)
     for (const [i, reply] of replies.map(String).entries()) {
-      const isAccepted = own ? reply.startsWith('accepted\n') : /^(created|accepted)$/.test(decisionOf(reply).code)
+      const isAccepted = ruleSet ? reply.startsWith('accepted\n') : /^(created|accepted)$/.test(decisionOf(reply).code)
       if (isAccepted) continue
       throw new FreshetError('COUNT_FAILED', `the command ${asked[i].args.join(' ')} was not accepted: ${reply.replaceAll('\n', ' ')}`)
     }

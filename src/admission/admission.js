@@ -16,12 +16,12 @@ import { OUR_RULES } from './rules.js'
  * @typedef {import('../store/index.js').Connection} Connection
  * @typedef {import('./batcher.js').Prepared} Prepared
  * @typedef {{ replicationId: string, requestMs: number, keepMs: number, maxOutbox?: number, maxWaitMs?: number, isRead?: boolean,
- *   own?: import('./rules.js').Rules, log?: Pick<import('pino').Logger, 'warn'>, restore?: () => Promise<unknown>,
+ *   ruleSet?: import('./rules.js').Rules, log?: Pick<import('pino').Logger, 'warn'>, restore?: () => Promise<unknown>,
  *   turnBack?: () => Promise<void>,
  *   agreeIn: (key: (part: string) => string, rules: string[]) => Promise<void> }} Terms
  *   `replicationId` of the primary; `requestMs`: how long a request is kept; `keepMs`: how long an ended key is kept; `maxOutbox`: entries
  *   that may wait for consumers; `maxWaitMs`: wait of the oldest work above which commands that start some are refused, 0 = no bound;
- *   `isRead`: the outbox is kept until consumers have read it, also before there are any; `own`: rules of a user, else ours; `restore`
+ *   `isRead`: the outbox is kept until consumers have read it, also before there are any; `ruleSet`: rules of a user, else ours; `restore`
  *   stores the system again if a new primary does not have it; `turnBack` when its clock went back; `agreeIn` on versions of rules
  * @typedef {{ generation: string, now: number, replies: Buffer[], waitMs: number | null }} Admitted `generation`: `<lineage>.<n>`; `now`:
  *   ms since 1970; `waitMs`: how long the oldest work of the partition has waited for the process that drives it, null = none does
@@ -45,7 +45,7 @@ export async function admit (connection, key, options, commands) {
   if (commands.length > MAX_COMMANDS) throw new RangeError(`${commands.length} commands; expected at most ${MAX_COMMANDS}`)
   const { keys, args } = encodeCall(key, options, commands)
   for (let i = 0; i < MAX_CALLS; i++) {
-    const [generation, now, ...lines] = await connection.runScript((options.own ?? OUR_RULES).script, keys, args)
+    const [generation, now, ...lines] = await connection.runScript((options.ruleSet ?? OUR_RULES).script, keys, args)
     const first = String(lines[0])
     // the first call on this primary
     if (now === undefined) {
@@ -81,7 +81,7 @@ function logMended (log, line) {
  * Commands of the same key share a target, so its keys are sent once.
  * @param {(part: string) => string} key @param {Terms} options @param {Prepared[]} commands
  */
-function encodeCall (key, { replicationId, requestMs, keepMs, maxOutbox = 0, maxWaitMs = 0, own = OUR_RULES }, commands) {
+function encodeCall (key, { replicationId, requestMs, keepMs, maxOutbox = 0, maxWaitMs = 0, ruleSet = OUR_RULES }, commands) {
   /** @type {Map<string, number>} numbers, from 1, by rule and key */
   const numbers = new Map()
   const targets = /** @type {[rule: string, key: string][]} */ ([])
@@ -97,13 +97,13 @@ function encodeCall (key, { replicationId, requestMs, keepMs, maxOutbox = 0, max
       numbers.set(target, number)
     }
     keys.push(requests + request)
-    numbered.push(isTask && own.isDueOnly ? -number : number)
+    numbered.push(isTask && ruleSet.isDueOnly ? -number : number)
     args.push(encoded)
   }
   args[4] = JSON.stringify([targets, numbered])
   const starting = maxWaitMs === 0 ? [] : commands.flatMap(({ startsWork }, i) => startsWork ? [i + 1] : [])
   args.push(starting.length === 0 ? '' : JSON.stringify([maxWaitMs, ...starting]))
-  for (const [rule, name] of targets) for (const part of [...PARTS, ...own.partsOf(rule)]) keys.push(key(`${part}:${name}`))
+  for (const [rule, name] of targets) for (const part of [...PARTS, ...ruleSet.partsOf(rule)]) keys.push(key(`${part}:${name}`))
   return { keys, args }
 }
 
@@ -145,7 +145,7 @@ async function confirmAll (confirm, answers) {
  * @param {boolean} [options.batches] false: each command is sent at once, in a call of its own
  * @param {Pick<import('./rejections.js').Rejections, 'answer' | 'note'>} [options.rejections] without it every command is sent
  * @param {(partition: number) => (generation: string) => Promise<unknown>} [options.confirmOf] what confirms the decisions of a partition
- * @param {import('./rules.js').Rules} [options.own] rules of a user; without them, ours
+ * @param {import('./rules.js').Rules} [options.ruleSet] rules of a user; without them, ours
  * @param {Pick<import('./partition-clock.js').PartitionClock, 'see' | 'turnBack'>} [options.clock]
  * @param {number} [options.maxWaiting] commands of a partition
  * @param {import('pino').Logger} [options.log]
@@ -153,7 +153,7 @@ async function confirmAll (confirm, answers) {
  */
 export function createAdmission ({
   route, agreement, requestMs, keepMs, maxOutbox, maxWaitMs, isRead, deadlineMs, batches = true, rejections = NEVER,
-  confirmOf = () => async () => {}, own = OUR_RULES, clock = UNSEEN, maxWaiting, metrics, log
+  confirmOf = () => async () => {}, ruleSet = OUR_RULES, clock = UNSEEN, maxWaiting, metrics, log
 }) {
   const router = createRouter((key) => route(String(key)).connection, (connection) => connection.close('it cannot answer'))
   const { agreed, agreeIn, restore, refresh, keyOf, partitionOf, partitions } = agreement
@@ -162,7 +162,7 @@ export function createAdmission ({
     const key = keyOf(partition)
     const { connection, replicationId } = route(key(''))
     const turnBack = () => clock.turnBack(partition, connection)
-    const terms = { replicationId, requestMs, keepMs, maxOutbox, maxWaitMs, isRead, own, log, restore, turnBack, agreeIn }
+    const terms = { replicationId, requestMs, keepMs, maxOutbox, maxWaitMs, isRead, ruleSet, log, restore, turnBack, agreeIn }
     const sentMs = performance.now()
     return admit(connection, key, terms, commands).then((admitted) => {
       clock.see(partition, admitted.now, sentMs)
@@ -170,7 +170,7 @@ export function createAdmission ({
     }).catch((error) => {
       // it is no longer the primary, or is unusable
       if (error.outcome === 'over') connection.close(error.message)
-      throw own.meaningOf(error)
+      throw ruleSet.meaningOf(error)
     })
   }
 
@@ -185,7 +185,7 @@ export function createAdmission ({
         return admitted
       },
       answer: (command) => rejections.answer(command, partition),
-      decode: own.decisionOf,
+      decode: ruleSet.decisionOf,
       deadlineMs,
       maxWaiting,
       metrics,

@@ -163,13 +163,13 @@ export function createBatcher ({
     const batch = []
     let taken = 0
     while (batch.length < maxCommands && taken < queue.length) {
-      const one = queue[taken++]
+      const queued = queue[taken++]
       try {
-        const cached = answer(one.command)
-        if (cached) one.resolve(cached)
-        else batch.push(one)
+        const cached = answer(queued.command)
+        if (cached) queued.resolve(cached)
+        else batch.push(queued)
       } catch (error) {
-        one.reject(error)
+        queued.reject(error)
       }
     }
     queue.splice(0, taken)

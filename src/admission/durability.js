@@ -51,7 +51,7 @@ const readsOf = ({ key, entry }) => [
 function createRounds ({ marker, durability, waitMs }) {
   const { copies, command } = /** @type {NonNullable<ReturnType<typeof waitOf>>} */ (waitOf(durability, waitMs))
   /** @typedef {Map<string, Asked>} Round what is asked once, by generation and entry */
-  /** @type {WeakMap<object, { running: Promise<unknown>, next: { round: Round, found: Promise<Map<string, Found>> } | null }>} */
+  /** @type {WeakMap<object, { running: Promise<unknown>, next: { round: Round, answers: Promise<Map<string, Found>> } | null }>} */
   const lines = new WeakMap()
   let n = 0
 
@@ -73,18 +73,18 @@ function createRounds ({ marker, durability, waitMs }) {
     if (line.next === null) {
       /** @type {Round} */
       const round = new Map()
-      const found = line.running.then(() => {
+      const answers = line.running.then(() => {
         line.next = null
         const result = run(connection, round)
         line.running = result.catch(() => {})
         return result
       })
-      line.next = { round, found }
+      line.next = { round, answers }
     }
-    const { round, found } = line.next
+    const { round, answers } = line.next
     const name = `${asked.key('generation')} ${asked.entry ?? ''}`
     round.set(name, asked)
-    return /** @type {Found} */ ((await found).get(name))
+    return /** @type {Found} */ ((await answers).get(name))
   }
 }
 
@@ -155,13 +155,13 @@ const notConfirmed = (/** @type {string} */ how) =>
  *   connections; `routes`: where the primary is enough
  */
 export function openConfirms ({ servers, name, keyOf, partitions, durability, deadlineMs, waitMs, routes }) {
-  const own = waitOf(durability, waitMs) ? servers.primaries({ name, deadlineMs: deadlineMs + waitMs }) : null
+  const separate = waitOf(durability, waitMs) ? servers.primaries({ name, deadlineMs: deadlineMs + waitMs }) : null
   let isClosed = false
   const of = { marker: `marker:${process.pid}`, durability, waitMs }
-  const rounds = own ? createRounds(of) : undefined
+  const rounds = separate ? createRounds(of) : undefined
   const all = Array.from({ length: partitions }, (_, partition) => createConfirm({
     ...of,
-    route: () => /** @type {import('../store/index.js').Primaries} */ (own ?? routes).route(keyOf(partition)('')),
+    route: () => /** @type {import('../store/index.js').Primaries} */ (separate ?? routes).route(keyOf(partition)('')),
     key: keyOf(partition),
     isClosed: () => isClosed,
     rounds
@@ -172,7 +172,7 @@ export function openConfirms ({ servers, name, keyOf, partitions, durability, de
 
     async close () {
       isClosed = true
-      await own?.close()
+      await separate?.close()
     }
   }
 }
@@ -183,9 +183,9 @@ export function openConfirms ({ servers, name, keyOf, partitions, durability, de
  */
 export async function expectDurability (connection, durability) {
   if (durability !== 'aof') return expectReplicas([connection], durability ?? 'memory', 'durability')
-  const [info, [known]] = await connection.sendAll([['INFO', 'persistence'], ['COMMAND', 'INFO', 'WAITAOF']])
+  const [info, [commandInfo]] = await connection.sendAll([['INFO', 'persistence'], ['COMMAND', 'INFO', 'WAITAOF']])
   const isOn = /^aof_enabled:1/m.test(String(info))
-  if (isOn && known !== null) return
+  if (isOn && commandInfo !== null) return
   const missing = isOn ? 'does not know WAITAOF' : 'has no append-only file (appendonly no)'
   throw new FreshetError('DURABILITY_UNSUPPORTED', `the server at ${connection.address} ${missing}, so --durability aof cannot work; ` +
     'turn it on, or use --durability replica or memory')

@@ -38,30 +38,30 @@ export function createKeyView ({ onEntry = () => {}, rules = OURS, maxKeys = MAX
     onEntry (_, entry) {
       onEntry(entry)
       opening.get(entry.key)?.since.push(entry)
-      const one = kept.get(entry.key)
-      if (one) apply(one, entry)
+      const keptState = kept.get(entry.key)
+      if (keptState) apply(keptState, entry)
     },
     onReset (partition) {
       resets++
-      for (const one of [...kept.values()]) if (one.partition === partition) forget(one)
+      for (const keptState of [...kept.values()]) if (keptState.partition === partition) forget(keptState)
     }
   })
 
-  /** Its next user reads it again. @param {Kept} one */
-  function forget (one) {
-    kept.delete(one.key)
-    for (const listener of one.listeners) listener()
+  /** Its next user reads it again. @param {Kept} keptState */
+  function forget (keptState) {
+    kept.delete(keptState.key)
+    for (const listener of keptState.listeners) listener()
   }
 
-  /** @param {Kept} one @param {Entry} entry */
-  function apply (one, { rule, fields: event }) {
+  /** @param {Kept} keptState @param {Entry} entry */
+  function apply (keptState, { rule, fields: event }) {
     const seq = Number(event.seq)
-    const last = Number(one.fields[rules.names.seq])
+    const last = Number(keptState.fields[rules.names.seq])
     if (seq !== 0 && seq <= last) return
-    if ((seq !== 0 && seq > last + 1) || !rules.folds[rule]?.(one.fields, event)) return forget(one)
-    if (seq !== 0) one.events.push(event)
-    if (one.events.length > 2 * tail) one.events.splice(0, tail)
-    for (const listener of one.listeners) listener()
+    if ((seq !== 0 && seq > last + 1) || !rules.folds[rule]?.(keptState.fields, event)) return forget(keptState)
+    if (seq !== 0) keptState.events.push(event)
+    if (keptState.events.length > 2 * tail) keptState.events.splice(0, tail)
+    for (const listener of keptState.listeners) listener()
   }
 
   /** @param {string} key @returns {Promise<KeyState | null>} */
@@ -74,11 +74,11 @@ export function createKeyView ({ onEntry = () => {}, rules = OURS, maxKeys = MAX
       const stored = await reading
       // events may have been missed since it was read
       if (!stored || follower.ageMs(stored.partition) === Infinity || resets !== resetsBefore) return stored
-      const one = { ...stored, pins: 0, listeners: new Set() }
-      kept.set(key, one)
-      for (const entry of since) if (kept.get(key) === one) apply(one, entry)
+      const keptState = { ...stored, pins: 0, listeners: new Set() }
+      kept.set(key, keptState)
+      for (const entry of since) if (kept.get(key) === keptState) apply(keptState, entry)
       evict(kept, maxKeys)
-      return one
+      return keptState
     } finally {
       opening.delete(key)
     }
@@ -87,11 +87,11 @@ export function createKeyView ({ onEntry = () => {}, rules = OURS, maxKeys = MAX
   return {
     follower,
 
-    /** Sequence number of the last event. @param {KeyState} one */
+    /** Sequence number of the last event. @param {KeyState} keyState */
     seqOf: ({ fields }) => Number(fields[rules.names.seq]),
 
-    /** As queries and streams show it. @param {KeyState} one */
-    storedOf: (one) => storedOf(one, rules.names),
+    /** As queries and streams show it. @param {KeyState} keyState */
+    storedOf: (keyState) => storedOf(keyState, rules.names),
 
     /** What is in memory. @param {string} key @returns {KeyState | undefined} */
     peek: (key) => kept.get(key),
@@ -105,13 +105,13 @@ export function createKeyView ({ onEntry = () => {}, rules = OURS, maxKeys = MAX
      * @throws {import('../errors.js').FreshetError} of the connection, when no node can be asked
      */
     async get (key) {
-      const one = kept.get(key)
+      const keptState = kept.get(key)
       const read = () => opening.get(key)?.reading ?? load(key)
-      if (one === undefined) return read()
+      if (keptState === undefined) return read()
       kept.delete(key)
-      kept.set(key, one)
+      kept.set(key, keptState)
       // without its outbox it stays as it is, and serves only while no node can be asked
-      return follower.ageMs(one.partition) === Infinity ? read().catch(() => one) : one
+      return follower.ageMs(keptState.partition) === Infinity ? read().catch(() => keptState) : keptState
     },
 
     /**
@@ -119,11 +119,11 @@ export function createKeyView ({ onEntry = () => {}, rules = OURS, maxKeys = MAX
      * @param {string} key @param {() => void} listener @returns {() => void} ends it
      */
     watch (key, listener) {
-      const one = kept.get(key)
-      if (!one) return () => {}
-      one.pins++
-      one.listeners.add(listener)
-      return () => { if (one.listeners.delete(listener)) one.pins-- }
+      const keptState = kept.get(key)
+      if (!keptState) return () => {}
+      keptState.pins++
+      keptState.listeners.add(listener)
+      return () => { if (keptState.listeners.delete(listener)) keptState.pins-- }
     },
 
     close: () => follower.close()
@@ -205,13 +205,13 @@ function createKeyReader ({ connectionOf, keyOf, partitionOf, tail, exists, look
     let isPrimary = position === undefined
     for (let i = 0; ; i++) {
       const isLast = i === MAX_READS
-      const found = await attempt(key, partition, isPrimary || isLast, position).catch((error) => {
+      const result = await attempt(key, partition, isPrimary || isLast, position).catch((error) => {
         if (isLast || error.code !== 'SERVER_LOST') throw error
         return /** @type {const} */ ('behind')
       })
-      if (typeof found !== 'string') return found.stored
-      isPrimary = position === undefined || found === 'absent'
-      if (found === 'behind') await sleep(READ_AGAIN_MS)
+      if (typeof result !== 'string') return result.stored
+      isPrimary = position === undefined || result === 'absent'
+      if (result === 'behind') await sleep(READ_AGAIN_MS)
     }
   }
 }

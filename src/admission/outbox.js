@@ -50,11 +50,11 @@ export function followOutboxes ({ partitions, isOnDemand = false, confirmMs = BL
    * @returns {Promise<boolean>} false: a replica has got another primary, whose entries may have ids below the last one read
    */
   async function isSame (connection, partition) {
-    const found = await generationIn(connection, keyOf(partition)('generation'))
+    const generation = await generationIn(connection, keyOf(partition)('generation'))
     const before = generations[partition]
-    if (found !== before) onReset(partition)
-    generations[partition] = found
-    return before === '' || lineageOf(found) === lineageOf(before)
+    if (generation !== before) onReset(partition)
+    generations[partition] = generation
+    return before === '' || lineageOf(generation) === lineageOf(before)
   }
 
   /** @param {number} partition */
@@ -99,8 +99,8 @@ export function followOutboxes ({ partitions, isOnDemand = false, confirmMs = BL
 
   /** @param {number} partition @param {AbortSignal} signal */
   function run (partition, signal) {
-    const one = followStream(open, { ...sessionsOf(partition), signal }).finally(() => running.delete(one))
-    running.add(one)
+    const following = followStream(open, { ...sessionsOf(partition), signal }).finally(() => running.delete(following))
+    running.add(following)
   }
   if (!isOnDemand) for (const partition of all) run(partition, stop.signal)
 
@@ -174,8 +174,8 @@ const lineageOf = (/** @type {string} */ generation) => generation.split('.')[0]
 /** An entry of an outbox, from a reply to XREAD. @param {unknown} id @param {readonly unknown[]} flat @returns {Entry} */
 export function entryOf (id, flat) {
   // the fields of an event, which follow, may have any name
-  const [, rule, , key, ...own] = flat.map(String)
-  const fields = fieldsOf(own)
+  const [, rule, , key, ...eventFields] = flat.map(String)
+  const fields = fieldsOf(eventFields)
   return { id: String(id), rule, key, seq: Number(fields.seq), fields }
 }
 
@@ -194,6 +194,6 @@ export const eventsOf = (entries) => entries.map(([, flat]) => fieldsOf(flat))
 
 /** Whether an id of a stream is at or after another. @param {string} id @param {string} other */
 export function isAtOrAfter (id, other) {
-  const [[ms, n], [otherMs, otherN]] = [id, other].map((one) => one.split('-').map(Number))
+  const [[ms, n], [otherMs, otherN]] = [id, other].map((idText) => idText.split('-').map(Number))
   return ms > otherMs || (ms === otherMs && n >= otherN)
 }

@@ -57,7 +57,7 @@ function stateOf ({ '@seq': seq = '0', '@version': version = '0', '@done': _, ..
 
 /**
  * A key as callers of the library, queries and streams see it.
- * @param {{ key: string, fields: Fields, generation: string }} one @param {Ruleset['names']} names of the engine's fields
+ * @param {{ key: string, fields: Fields, generation: string }} keyState @param {Ruleset['names']} names of the engine's fields
  */
 export function storedOf ({ key, fields, generation }, names) {
   if (names === OWN_NAMES) return { key, ...stateOf(fields), generation }
@@ -107,9 +107,9 @@ const foldWith = (fold) => (/** @type {Fields} */ fields, /** @type {Fields} */ 
 /** @param {NonNullable<OwnRule['certain']>} certain */
 const certainWith = (certain) => (/** @type {Fields} */ fields, /** @type {string[]} */ args) => {
   try {
-    const found = certain(stateOf(fields).state, args)
-    if (!found) return null
-    const { code, details = {} } = typeof found === 'string' ? { code: found } : found
+    const rejection = certain(stateOf(fields).state, args)
+    if (!rejection) return null
+    const { code, details = {} } = typeof rejection === 'string' ? { code: rejection } : rejection
     return { code, details: Object.entries(details).flat() }
   } catch {
     return null
@@ -151,8 +151,8 @@ export const ownerOf = (keyPrefix, system) =>
 
 /** @param {Connection} connection @param {string} owner @param {string} [kept] the name of one that stays */
 export async function deleteLibraries (connection, owner, kept) {
-  const found = /** @type {unknown[][]} */ (await connection.sendDispensable('FUNCTION', 'LIST', 'LIBRARYNAME', `${owner}_*`))
-  const others = found.map(([, name]) => String(name)).filter((name) => name !== kept)
+  const libraries = /** @type {unknown[][]} */ (await connection.sendDispensable('FUNCTION', 'LIST', 'LIBRARYNAME', `${owner}_*`))
+  const others = libraries.map(([, name]) => String(name)).filter((name) => name !== kept)
   await Promise.all(others.map((name) => connection.sendDispensable('FUNCTION', 'DELETE', name)))
 }
 
@@ -229,8 +229,8 @@ export function createOwnRules ({ keyPrefix, system, rules }) {
      * @param {Pick<import('../store/index.js').Router, 'send'>} router @returns {Promise<string[]>} such as `hall 2`
      */
     async storedVersions (router) {
-      const found = await router.send('HMGET', rulesKey(keyPrefix, system), ...names.map((name) => `rule:${name}`))
-      return names.flatMap((name, i) => found[i] === null ? [] : [`${name} ${String(found[i]).split(' ')[0]}`])
+      const stored = await router.send('HMGET', rulesKey(keyPrefix, system), ...names.map((name) => `rule:${name}`))
+      return names.flatMap((name, i) => stored[i] === null ? [] : [`${name} ${String(stored[i]).split(' ')[0]}`])
     },
 
     /**
@@ -264,14 +264,14 @@ function explainer (body, rules) {
   })
   return (message) => {
     /** @type {{ rule?: string, line?: number }} */
-    let found = {}
+    let location = {}
     const text = message.replace(LINE, (whole, number) => {
       const range = ranges.find(({ first, last }) => first <= Number(number) && Number(number) <= last)
       if (range === undefined) return whole
-      found = { rule: range.name, line: Number(number) - range.first + 1 }
-      return `${found.rule}, line ${found.line}`
+      location = { rule: range.name, line: Number(number) - range.first + 1 }
+      return `${location.rule}, line ${location.line}`
     })
     const hint = HINTS.find(([pattern]) => pattern.test(text))?.[1]
-    return { text: hint ? `${text}; ${hint}` : text, ...found }
+    return { text: hint ? `${text}; ${hint}` : text, ...location }
   }
 }

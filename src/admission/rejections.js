@@ -48,8 +48,8 @@ export function createAccepted ({ requestMs, now = () => performance.now(), bits
 
     /** @param {string} request @returns {boolean} false: certainly not */
     mayHave (request) {
-      const wanted = bitsOf(request)
-      return [young, old].some((half) => wanted.every((bit) => has(half, bit)))
+      const bits = bitsOf(request)
+      return [young, old].some((half) => bits.every((bit) => has(half, bit)))
     }
   }
 }
@@ -92,26 +92,26 @@ export function createRejections ({ requestMs, metrics, onEntry = () => {}, rule
      */
     answer ({ rule, key, args, request, isTask }, partition) {
       if (isTask) return null
-      const one = view.peek(key)
-      if (!one || !certain[rule]) {
+      const keyState = view.peek(key)
+      if (!keyState || !certain[rule]) {
         metrics.asked('unknown')
         if (certain[rule]) view.get(key).catch(() => {})
         return null
       }
-      const { generation } = one
+      const { generation } = keyState
       const isSame = generation === view.follower.generation(partition) && generation === generations.get(partition)
       if (view.follower.ageMs(partition) > MAX_AGE_MS || !isSame) {
         metrics.asked('behind')
         return null
       }
-      const outcome = certain[rule](one.fields, args)
+      const outcome = certain[rule](keyState.fields, args)
       const isKnown = request !== '' && accepted.mayHave(request)
       if (outcome === null || isKnown || hasClaim(rule, key, args)) {
         metrics.asked('open')
         return null
       }
       metrics.answered()
-      const [seq, version] = [Number(one.fields[names.seq]), Number(one.fields[names.version])]
+      const [seq, version] = [Number(keyState.fields[names.seq]), Number(keyState.fields[names.version])]
       const details = /** @type {Record<string, any>} */ (
         Object.fromEntries(outcome.details.flatMap((name, i, all) => i % 2 === 0 ? [[name, all[i + 1]]] : [])))
       return { code: outcome.code, accepted: false, details, seq, version, isReplay: false, generation, now: Date.now() }

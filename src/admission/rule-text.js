@@ -64,7 +64,7 @@ function mayBeGuarded (key) {
   if (first?.kind !== 'text' || !/^["'][^\\]*["']$/.test(first.text)) return true
   const text = first.text.slice(1, -1)
   if (key.length === 1) return GUARDED.includes(text)
-  return joined.text !== '..' || GUARDED.some((name) => name.startsWith(text)) || key.some((one) => LOOSE.includes(one.text))
+  return joined.text !== '..' || GUARDED.some((name) => name.startsWith(text)) || key.some((token) => LOOSE.includes(token.text))
 }
 
 /** @param {Token[]} tokens @param {Frame} call @param {number} last token of it */
@@ -73,11 +73,11 @@ const isReturned = (tokens, { at, start }, last) => tokens[start - 1]?.text === 
 
 /**
  * Each place at which a text could be indexed by the name of a guarded function.
- * @param {Token[]} tokens @param {(start: number, suffix: number, guard: string) => void} found tokens: of the first of what is indexed,
+ * @param {Token[]} tokens @param {(start: number, suffix: number, guard: string) => void} indexed tokens: of the first of what is indexed,
  *   and the one that indexes it
  * @param {(start: number, last: number) => void} returned the first and the last token of a call whose results a rule returns
  */
-function findIndexes (tokens, found, returned) {
+function findIndexes (tokens, indexed, returned) {
   /** the first token of what a suffix here would belong to; -1 = nothing */
   let start = -1
   const frames = /** @type {Frame[]} */ ([])
@@ -85,7 +85,7 @@ function findIndexes (tokens, found, returned) {
     const before = tokens[i - 1]?.text
     const isSuffixName = kind === 'name' && start >= 0 && (before === '.' || before === ':')
     if (isSuffixName) {
-      if (GUARDED.includes(text)) found(start, i - 1, before === ':' ? METHODS : FIELDS)
+      if (GUARDED.includes(text)) indexed(start, i - 1, before === ':' ? METHODS : FIELDS)
     } else if (kind === 'name') {
       start = i
     } else if (text === '.' || text === ':' || (kind === 'text' && start >= 0)) {
@@ -96,7 +96,7 @@ function findIndexes (tokens, found, returned) {
     } else if (kind === 'mark' && CLOSES[text] !== undefined) {
       const frame = frames.pop()
       start = frame?.start ?? -1
-      if (frame && frame.suffix >= 0 && mayBeGuarded(tokens.slice(frame.suffix + 1, i))) found(start, frame.suffix, FIELDS)
+      if (frame && frame.suffix >= 0 && mayBeGuarded(tokens.slice(frame.suffix + 1, i))) indexed(start, frame.suffix, FIELDS)
       if (frame && text === ')' && isReturned(tokens, frame, i)) returned(start, i)
     } else {
       start = -1
@@ -139,16 +139,17 @@ export function ownChunkOf (text) {
 }
 
 /** @param {string} text Lua that compiles @returns {string | undefined} a name in it that is not for rules */
-export const reservedIn = (text) => tokensOf(text).find((one) => one.kind === 'name' && [FIELDS, METHODS, RESULTS].includes(one.text))?.text
+export const reservedIn = (text) =>
+  tokensOf(text).find((token) => token.kind === 'name' && [FIELDS, METHODS, RESULTS].includes(token.text))?.text
 
 /** The patterns that stand in a rule as texts without escapes. @param {string} text Lua that compiles @returns {string[]} */
 export function patternsIn (text) {
   const tokens = tokensOf(text)
-  const found = tokens.flatMap(({ text: name, kind }, i) => {
+  const patterns = tokens.flatMap(({ text: name, kind }, i) => {
     if (kind !== 'name' || !PATTERNED.includes(name) || tokens[i + 1]?.text !== '(') return []
-    const from = tokens[i - 1]?.text === ':' ? i + 2 : tokens.findIndex((one, at) => at > i && one.text === ',') + 1
-    const one = tokens[from]
-    return from > 0 && one?.kind === 'text' && /^["'][^\\]*["']$/.test(one.text) ? [one.text.slice(1, -1)] : []
+    const from = tokens[i - 1]?.text === ':' ? i + 2 : tokens.findIndex((token, at) => at > i && token.text === ',') + 1
+    const argument = tokens[from]
+    return from > 0 && argument?.kind === 'text' && /^["'][^\\]*["']$/.test(argument.text) ? [argument.text.slice(1, -1)] : []
   })
-  return [...new Set(found)]
+  return [...new Set(patterns)]
 }

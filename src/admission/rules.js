@@ -163,13 +163,13 @@ export function ourVersions (names) {
 }
 
 /**
- * @param {Router} router @param {string} key where they are stored @param {readonly RuleVersion[]} own @param {string} system
+ * @param {Router} router @param {string} key where they are stored @param {readonly RuleVersion[]} versions @param {string} system
  * @throws {FreshetError} RULE_DIFFERS: one is stored in a higher version, or in the same one with another text; nothing was stored then
  */
-export async function agreeOnRules (router, key, own, system) {
-  const [name, stored] = (await router.runScript('agree-rules', [key], own.flat())).map(String)
+export async function agreeOnRules (router, key, versions, system) {
+  const [name, stored] = (await router.runScript('agree-rules', [key], versions.flat())).map(String)
   if (name === undefined) return
-  const [, version] = /** @type {RuleVersion} */ (own.find(([one]) => one === name))
+  const [, version] = /** @type {RuleVersion} */ (versions.find(([rule]) => rule === name))
   throw new FreshetError('RULE_DIFFERS', stored === version
     ? `rule ${name} of ${system} is stored as version ${stored} with another text; raise its version to replace it`
     : `rule ${name} of ${system} is stored as version ${stored}, and this process has version ${version}; use the newer rule`)
@@ -243,8 +243,8 @@ export function ownFormOf (name) {
     },
     ...certain && {
       certain (state, args) {
-        const found = certain(state, [...args])
-        return found && { code: found.code, details: detailsOf(found.details) }
+        const rejection = certain(state, [...args])
+        return rejection && { code: rejection.code, details: detailsOf(rejection.details) }
       }
     },
     ...claimant && { claimant: (args) => claimant([...args]) }

@@ -32,7 +32,7 @@ async function busyWith (connection, owner) {
   try {
     const [, running] = await connection.sendDispensable('FUNCTION', 'STATS')
     if (running === null) return 'nothing'
-    const at = running.findIndex((/** @type {unknown} */ one) => String(one) === 'name')
+    const at = running.findIndex((/** @type {unknown} */ word) => String(word) === 'name')
     return String(running[at + 1]).startsWith(`${owner}_`) ? 'own' : 'other'
   } catch (error) {
     if (error.reply === 'BUSY') return 'other'

@@ -88,13 +88,13 @@ const newSecret = () => randomBytes(SECRET_BYTES).toString('hex')
 /**
  * Agrees with other processes on what is stored, and gives the keys of the partitions, which follow from it.
  * @param {{ router: Router, keyPrefix: string, system: string, partitions: number, rules?: readonly string[],
- *   own?: import('./rules.js').Rules, prepare?: () => Promise<void>, keepSecret?: KeepSecret }} options `rules` of ours, or all of
- *   `own`, those of a user, whose versions it stores; `prepare`: before anything is stored; `keepSecret`: outside of the servers
+ *   ruleSet?: import('./rules.js').Rules, prepare?: () => Promise<void>, keepSecret?: KeepSecret }} options `rules` of ours, or all of
+ *   `ruleSet`, those of a user, whose versions it stores; `prepare`: before anything is stored; `keepSecret`: outside of the servers
  */
 export function createAgreement ({
-  router, keyPrefix, system, partitions, rules = [], own = OUR_RULES, prepare = async () => {}, keepSecret = async (secret) => secret
+  router, keyPrefix, system, partitions, rules = [], ruleSet = OUR_RULES, prepare = async () => {}, keepSecret = async (secret) => secret
 }) {
-  const wanted = { keyPrefix, system, partitions }
+  const target = { keyPrefix, system, partitions }
   /** @type {Promise<System> | null} */
   let agreeing = null
   /** Keys by partition, once the system is agreed. @type {((part: string) => string)[]} */
@@ -107,22 +107,22 @@ export function createAgreement ({
    * @param {(part: string) => string} key @param {readonly string[]} names of rules of ours @throws {FreshetError} RULE_DIFFERS
    */
   async function agreeIn (key, names) {
-    await agreeOnRules(router, rulesKey(keyPrefix, system), own.versionsOf(names), system)
-    await agreeOnRules(router, key('generation'), own.versionsOf(names), system)
+    await agreeOnRules(router, rulesKey(keyPrefix, system), ruleSet.versionsOf(names), system)
+    await agreeOnRules(router, key('generation'), ruleSet.versionsOf(names), system)
   }
 
   async function agree () {
     await prepare()
-    const stored = await agreeOnSystem(router, wanted, async () => ({
+    const stored = await agreeOnSystem(router, target, async () => ({
       partitions,
       format: formatOf(partitions),
       secret: await keepSecret(newSecret())
     }))
     keys = Array.from({ length: partitions }, (_, partition) => partitionKeys(keyPrefix, system, stored)(partition))
-    const versions = own.versionsOf(rules)
+    const versions = ruleSet.versionsOf(rules)
     if (versions.length > 0) await agreeOnRules(router, rulesKey(keyPrefix, system), versions, system)
     // from here on an older process decides nothing, in any partition
-    if (own.isAgreedEverywhere) await Promise.all(keys.map((key) => agreeOnRules(router, key('generation'), versions, system)))
+    if (ruleSet.isAgreedEverywhere) await Promise.all(keys.map((key) => agreeOnRules(router, key('generation'), versions, system)))
     return stored
   }
 
@@ -138,7 +138,7 @@ export function createAgreement ({
   /** Stores the system again if the servers have lost it. @returns {Promise<System>} @throws {FreshetError} SYSTEM_DIFFERS */
   async function restore () {
     const before = await agreed()
-    return agreeOnSystem(router, wanted, async () => before)
+    return agreeOnSystem(router, target, async () => before)
   }
 
   return {
@@ -168,24 +168,24 @@ export function createAgreement ({
 }
 
 /**
- * @param {Router} router @param {{ keyPrefix: string, system: string, partitions: number }} wanted
- * @param {() => Promise<System>} ownOf what is stored if nothing is
+ * @param {Router} router @param {{ keyPrefix: string, system: string, partitions: number }} target
+ * @param {() => Promise<System>} create what is stored if nothing is
  * @returns {Promise<System>}
  * @throws {FreshetError} SYSTEM_DIFFERS
  */
-async function agreeOnSystem (router, { keyPrefix, system, partitions }, ownOf) {
+async function agreeOnSystem (router, { keyPrefix, system, partitions }, create) {
   const read = () => readSystem(router, { keyPrefix, system })
   let stored = await read()
   if (stored === null) {
-    const own = { createdAt: new Date().toISOString(), ...await ownOf() }
-    await router.send('SET', systemKey(keyPrefix, system), JSON.stringify(own), 'NX')
+    const created = { createdAt: new Date().toISOString(), ...await create() }
+    await router.send('SET', systemKey(keyPrefix, system), JSON.stringify(created), 'NX')
     stored = /** @type {System} */ (await read())
   }
   return expectPartitions(stored, { system, partitions })
 }
 
 /**
- * @param {System} stored @param {{ system: string, partitions: number }} wanted @returns {System} the same
+ * @param {System} stored @param {{ system: string, partitions: number }} target @returns {System} the same
  * @throws {FreshetError} SYSTEM_DIFFERS
  */
 export function expectPartitions (stored, { system, partitions }) {

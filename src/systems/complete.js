@@ -104,10 +104,10 @@ async function findingsOf (system, rules, { redisUrl, keyPrefix, deadlineMs }) {
   if (redisUrl === null) return { rows: [[`system ${system}`, versions]], problems: [] }
   const parts = { name: `freshet-doctor-${process.pid}:${system}`, deadlineMs, log: loggerOf(null) }
   const servers = createServers({ redisUrl, isReading: false, isAsked: false, ...parts })
-  const { own: checked, routes, prepare, close } = connect(rules, { servers, system, keyPrefix, durability: 'memory', ...parts })
+  const { ruleSet, routes, prepare, close } = connect(rules, { servers, system, keyPrefix, durability: 'memory', ...parts })
   try {
     await prepare()
-    const stored = await checked.storedVersions(routes.router)
+    const stored = await ruleSet.storedVersions(routes.router)
     return { rows: [[`system ${system}`, versions, stored.length > 0 ? `stored: ${stored.join(', ')}` : 'not stored yet']], problems: [] }
   } catch (error) {
     return { rows: [[`system ${system}`, versions, 'unusable']], problems: [`${error.message}.`] }

@@ -48,8 +48,8 @@ export async function closeInTime (closing, what, graceMs = 0) {
 const LOOK_EVERY_MS = 250
 /** Tasks of a system that does not say which of its entries set some are looked at so often while there are entries. */
 const NEWS_EVERY_MS = 250
-/** The keys that owners of their own have. */
-const OWN_KEYS = Object.freeze(['owner', 'consumers', 'handler'])
+/** The keys that named owners have. */
+const NAMED_KEYS = Object.freeze(['owner', 'consumers', 'handler'])
 
 /** @typedef {ReturnType<typeof createFrame>} Frame */
 /** @typedef {{ finished: (entries: number) => void, failed: () => void, deadLettered: () => void }} ConsumerMetrics of a process */
@@ -90,7 +90,7 @@ export function createFrame (target, { id, metrics, logged, leaseMs = LEASE_MS }
   /** @param {string | undefined} name @returns {typeof keyOf} */
   const keysOf = (name) => name === undefined
     ? keyOf
-    : (partition) => (part) => keyOf(partition)(OWN_KEYS.includes(part) ? `${part}:${name}` : part)
+    : (partition) => (part) => keyOf(partition)(NAMED_KEYS.includes(part) ? `${part}:${name}` : part)
 
   return {
     letters,
@@ -129,8 +129,8 @@ export function createFrame (target, { id, metrics, logged, leaseMs = LEASE_MS }
     /** @throws {FreshetError} DEADLINE_PASSED, once all have ended or were given up */
     async close () {
       isClosed = true
-      const all = await Promise.allSettled([...open].map((one) => one.close()))
-      for (const one of all) if (one.status === 'rejected') throw one.reason
+      const all = await Promise.allSettled([...open].map((worker) => worker.close()))
+      for (const outcome of all) if (outcome.status === 'rejected') throw outcome.reason
     }
   }
 }
@@ -169,10 +169,10 @@ function createWork ({ effects = [], run, triggers, onPrimary }, { target, targe
 
   return {
     /** @type {Work} */
-    async work (given) {
-      const { partition } = given
+    async work (partitionWork) {
+      const { partition } = partitionWork
       const failing = new AbortController()
-      const owned = { ...given, signal: AbortSignal.any([given.signal, failing.signal]) }
+      const owned = { ...partitionWork, signal: AbortSignal.any([partitionWork.signal, failing.signal]) }
       const of = (/** @type {string} */ part) => part === driver ? owned : { ...owned, drives: undefined }
       const running = [aborted(owned.signal), ...effects.map((effect) => effect.run(of(effect.name)))]
       if (run) {

@@ -155,11 +155,11 @@ function openAdmission ({ name: system, rules = {}, keepsUnread: isRead }, setti
   const { keyPrefix, systemPartitions: partitions, deadlineMs, requestMs, ackWithinMs: waitMs } = settings
   const ours = oursIn(rules)
   const connected = ours ? null : connect(rules, { servers, system, keyPrefix, name, deadlineMs, durability, log })
-  const ruleSet = ours ?? /** @type {NonNullable<typeof connected>} */ (connected).own
+  const ruleSet = ours ?? /** @type {NonNullable<typeof connected>} */ (connected).ruleSet
   const routes = connected?.routes ?? shared ?? servers.primaries({ name, deadlineMs })
   const reads = connected?.reads ?? routes
   const agreement = createAgreement({
-    router: routes.router, keyPrefix, system, partitions, rules: ruleSet.names, own: ruleSet, prepare: connected?.prepare, keepSecret
+    router: routes.router, keyPrefix, system, partitions, rules: ruleSet.names, ruleSet, prepare: connected?.prepare, keepSecret
   })
   const { agreed, keyOf, partitionOf } = agreement
   const connectionOf = (/** @type {number} */ partition) => reads.route(keyOf(partition)('')).connection
@@ -190,7 +190,7 @@ function openAdmission ({ name: system, rules = {}, keepsUnread: isRead }, setti
     route: routes.route,
     agreement,
     isRead,
-    own: ruleSet,
+    ruleSet,
     clock,
     rejections: isCached ? rejections : undefined,
     confirmOf: confirms.of,
@@ -238,7 +238,7 @@ export function connect (rules, { servers, system, keyPrefix, name, deadlineMs, 
   let refused = null
 
   return {
-    own: ruleSet,
+    ruleSet,
     routes,
     reads,
 

@@ -39,9 +39,9 @@ for (const engine of await scopedEngines()) {
       const own = isOwn
         ? createOwnRules({ keyPrefix: 'fr:', system, rules: { count: { text: COUNT, version: 1 } } })
         : undefined
-      const agreement = createAgreement({ router: routes.router, keyPrefix: 'fr:', system, partitions: 1, own })
+      const agreement = createAgreement({ router: routes.router, keyPrefix: 'fr:', system, partitions: 1, ruleSet: own })
       const admission = createAdmission({
-        route: routes.route, agreement, own, requestMs: HOUR_MS, keepMs: HOUR_MS, maxWaitMs, deadlineMs: 20_000, metrics
+        route: routes.route, agreement, ruleSet: own, requestMs: HOUR_MS, keepMs: HOUR_MS, maxWaitMs, deadlineMs: 20_000, metrics
       })
       const key = admissionKey('fr:', system, 0)
       let token = 0

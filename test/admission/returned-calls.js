@@ -38,7 +38,7 @@ export function callsOf (connection, keyPrefix, own, log) {
   const keyOf = admissionKey(keyPrefix, 'own', 0)
   const [rule] = own.versions[0]
   const agreeIn = () => agreeOnRules(/** @type {any} */ (connection), keyOf('generation'), own.versions, 'own')
-  const terms = { replicationId: 'id', requestMs: REQUEST_MS, keepMs: REQUEST_MS, own, agreeIn, log }
+  const terms = { replicationId: 'id', requestMs: REQUEST_MS, keepMs: REQUEST_MS, ruleSet: own, agreeIn, log }
   const prepared = (/** @type {{ key: string, id?: string, args: string[] }} */ { key, id = '', args }) =>
     prepare({ rule, key, scope: '', requestId: id, args })
   return {

@@ -153,11 +153,11 @@ const lockPartitions = (client, partitions, mode) =>
 async function writeViews (client, aggregates) {
   let changed = 0
   for (const { name, prefix, columns, select } of VIEWS) {
-    const own = aggregates.filter((one) => one.startsWith(prefix))
-    if (own.length === 0) continue
+    const viewAggregates = aggregates.filter((aggregate) => aggregate.startsWith(prefix))
+    if (viewAggregates.length === 0) continue
     const rowIn = (/** @type {string} */ table) => `(${columns.map((column) => `${table}.${column}`).join(', ')})`
     const { rowCount } = await client.query(`INSERT INTO ${name} (${columns.join(', ')}) ${select} ON CONFLICT (aggregate) DO UPDATE
-      SET (${columns.join(', ')}) = ROW ${rowIn('excluded')} WHERE ${rowIn(name)} IS DISTINCT FROM ${rowIn('excluded')}`, [own])
+      SET (${columns.join(', ')}) = ROW ${rowIn('excluded')} WHERE ${rowIn(name)} IS DISTINCT FROM ${rowIn('excluded')}`, [viewAggregates])
     changed += Number(rowCount)
   }
   return changed

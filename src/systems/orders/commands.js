@@ -12,17 +12,17 @@ import { expectAccepted, statusOf } from './replies.js'
  * The lines of an order.
  *
  * @typedef {{ sku: string, quantity: number, price: number }} Line minor units
- * @typedef {{ sku: string, quantity: number, price: number | null }} Wanted null: that of the catalogue
+ * @typedef {{ sku: string, quantity: number, price: number | null }} RequestedLine null: that of the catalogue
  */
 
 const MAX_LINES = 100
 
 /**
  * Lines of the same SKU become one.
- * @param {Wanted[]} lines @returns {Wanted[]}
+ * @param {RequestedLine[]} lines @returns {RequestedLine[]}
  */
 function mergeLines (lines) {
-  /** @type {Map<string, Wanted>} */
+  /** @type {Map<string, RequestedLine>} */
   const merged = new Map()
   for (const { sku, quantity, price } of lines) {
     const before = merged.get(sku)
@@ -33,16 +33,16 @@ function mergeLines (lines) {
 }
 
 /**
- * @param {Wanted[]} lines @param {(number | null)[]} prices of the catalogue, null: there is no such product
+ * @param {RequestedLine[]} lines @param {(number | null)[]} prices of the catalogue, null: there is no such product
  * @returns {{ lines: Line[], total: number }}
  * @throws {FreshetError} PRODUCT_UNKNOWN, ORDER_PRICE_DIFFERS, FIELD_INVALID
  */
 function pricedLines (lines, prices) {
-  const priced = lines.map(({ sku, quantity, price: given }, i) => {
+  const priced = lines.map(({ sku, quantity, price: askedPrice }, i) => {
     const price = prices[i]
     if (price === null) throw new FreshetError('PRODUCT_UNKNOWN', `there is no product ${sku}; create it with PUT`, { sku })
-    if (given !== null && given !== price) {
-      throw new FreshetError('ORDER_PRICE_DIFFERS', `${sku} costs ${moneyText(price)}, not ${moneyText(given)}; order at that price`,
+    if (askedPrice !== null && askedPrice !== price) {
+      throw new FreshetError('ORDER_PRICE_DIFFERS', `${sku} costs ${moneyText(price)}, not ${moneyText(askedPrice)}; order at that price`,
         { sku, price: moneyText(price) })
     }
     return { sku, quantity, price }
@@ -78,7 +78,7 @@ const WAIT = {
 }
 const PLACED = objectOf({ id: ID_TEXT, status: { type: 'string', enum: ['pending', 'confirmed', 'cancelled'] }, seq: SEQ })
 
-/** @param {any} value lines of this schema @returns {Wanted[] | null} */
+/** @param {any} value lines of this schema @returns {RequestedLine[] | null} */
 function linesIn (value) {
   const lines = value.map((/** @type {any} */ { price, ...line }) => ({ ...line, price: price === undefined ? null : PRICE.read(price) }))
   const isRight = lines.every((/** @type {any} */ { price }, /** @type {number} */ i) => price !== null || value[i].price === undefined)
@@ -87,11 +87,11 @@ function linesIn (value) {
 
 /**
  * In the logs of everything that follows. It is the same when the request is repeated, because it is part of the command.
- * @param {Pick<Given, 'headers' | 'id'>} given
+ * @param {Pick<Given, 'headers' | 'id'>} correlation
  */
-function correlationOf ({ headers: { 'correlation-id': given, traceparent = '', 'idempotency-key': key }, id }) {
+function correlationOf ({ headers: { 'correlation-id': correlation, traceparent = '', 'idempotency-key': key }, id }) {
   if (key !== undefined) return String(key)
-  if (typeof given === 'string' && ID.test(given)) return given
+  if (typeof correlation === 'string' && ID.test(correlation)) return correlation
   const [, traceId] = TRACEPARENT.exec(String(traceparent)) ?? []
   return traceId ?? id
 }
@@ -179,24 +179,24 @@ export const COMMANDS = {
 }
 
 /**
- * @param {Given} given @param {Orders} orders @returns {Promise<Reply>}
+ * @param {Given} request @param {Orders} orders @returns {Promise<Reply>}
  * @throws {FreshetError} CUSTOMER_UNKNOWN, PRODUCT_UNKNOWN, ORDER_PRICE_DIFFERS, FIELD_INVALID, IDEMPOTENCY_KEY_REUSED
  */
-async function place (given, { secret, stateOf, decide, deadlineMs }) {
-  const { body: { customerId, lines, address }, requestId } = given
+async function place (request, { secret, stateOf, decide, deadlineMs }) {
+  const { body: { customerId, lines, address }, requestId } = request
   const id = orderIdOf(await secret(), customerId, requestId)
-  const wanted = mergeLines(lines)
+  const requestedLines = mergeLines(lines)
   const [customer, ...products] = await Promise.all([
     stateOf(customerKey(customerId), { fields: ['status'] }),
-    ...wanted.map(({ sku }) => stateOf(productKey(sku), { fields: ['status', 'about'] }))
+    ...requestedLines.map(({ sku }) => stateOf(productKey(sku), { fields: ['status', 'about'] }))
   ])
   try {
     if (customer.status === undefined) {
       throw new FreshetError('CUSTOMER_UNKNOWN', `there is no customer ${customerId}; create one with POST /v1/customers`)
     }
     const prices = products.map(({ status, about }) => status === 'open' ? JSON.parse(about).price : null)
-    const { lines: priced, total } = pricedLines(wanted, prices)
-    const args = ['place', customerId, String(total), JSON.stringify(priced), address, deadlineMs, correlationOf(given)]
+    const { lines: priced, total } = pricedLines(requestedLines, prices)
+    const args = ['place', customerId, String(total), JSON.stringify(priced), address, deadlineMs, correlationOf(request)]
     const { code, isReplay, waitMs } = await decide('step', orderKey(id), requestId, args, { scope: customerId, startsWork: true })
     return placed(id, isReplay || code === 'exists', waitMs)
   } catch (error) {
@@ -204,7 +204,8 @@ async function place (given, { secret, stateOf, decide, deadlineMs }) {
     // the catalogue may have changed since it was accepted
     const stored = await stateOf(orderKey(id))
     if (stored.status === undefined) throw error
-    if (unitsIn(JSON.parse(stored.lines)) !== unitsIn(wanted) || stored.address !== address) throw decisions.otherBody('Idempotency-Key')
+    const isSame = unitsIn(JSON.parse(stored.lines)) === unitsIn(requestedLines) && stored.address === address
+    if (!isSame) throw decisions.otherBody('Idempotency-Key')
     return placed(id, true)
   }
 }

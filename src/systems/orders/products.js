@@ -26,7 +26,7 @@ const RESERVED = {
 
 /**
  * A command whose reply is the units of the product.
- * @param {import('freshet-feed/systems').Given} given @param {import('./commands.js').Orders} orders @param {string[]} args
+ * @param {import('freshet-feed/systems').Given} request @param {import('./commands.js').Orders} orders @param {string[]} args
  * @param {Record<string, unknown>} [facts] of the reply
  */
 async function change ({ params: { sku }, requestId }, { decide }, args, facts = {}) {
@@ -84,9 +84,9 @@ export const PRODUCT_COMMANDS = {
     body: { reservationId: idField('of the reservation') },
     schemas: RESERVED,
     codes: ['PRODUCT_UNKNOWN', 'RESERVATION_ENDED'],
-    run ({ body: { reservationId }, ...given }, orders) {
+    run ({ body: { reservationId }, ...request }, orders) {
       const args = ['release', RESERVER, claimOfReservation(reservationId)]
-      return change({ ...given, body: null, requestId: '' }, orders, args, { reservationId, status: 'released' })
+      return change({ ...request, body: null, requestId: '' }, orders, args, { reservationId, status: 'released' })
     }
   },
   restock: {
@@ -96,7 +96,7 @@ export const PRODUCT_COMMANDS = {
     body: { quantity: UNITS('more units') },
     schemas: { 200: objectOf(STOCK) },
     codes: ['PRODUCT_UNKNOWN'],
-    run: (given, orders) => change(given, orders, ['restock', String(given.body.quantity)])
+    run: (request, orders) => change(request, orders, ['restock', String(request.body.quantity)])
   },
   remove: {
     method: 'DELETE',
@@ -105,7 +105,7 @@ export const PRODUCT_COMMANDS = {
     summary: 'Delete a product of which no unit is held',
     schemas: { 200: objectOf(STOCK) },
     codes: ['PRODUCT_UNKNOWN', 'PRODUCT_HELD'],
-    run: (given, orders) => change(given, orders, ['remove'], { status: 'deleted' })
+    run: (request, orders) => change(request, orders, ['remove'], { status: 'deleted' })
   }
 }
 
@@ -122,9 +122,9 @@ export const PRODUCT = {
   none ({ params: { sku } }) { throw noProduct(sku) },
   async run ({ params: { sku }, query }, { find, since }) {
     const read = async () => {
-      const one = await find(productKey(sku))
-      if (one?.fields.status !== 'open') throw noProduct(sku)
-      return one
+      const product = await find(productKey(sku))
+      if (product?.fields.status !== 'open') throw noProduct(sku)
+      return product
     }
     const { fields } = await since(productKey(sku), query, { read })
     const { name, price } = JSON.parse(fields.about)

@@ -55,7 +55,7 @@ function createFlow () {
     /** Rates are those of the last ten seconds. @param {Pick<import('./handlers.js').Worker, 'driven'>[]} workers */
     figures (workers) {
       trim()
-      const perSecond = (/** @type {string} */ wanted) => moves.filter(({ step }) => step === wanted).length * 1000 / WINDOW_MS
+      const perSecond = (/** @type {string} */ stepName) => moves.filter(({ step }) => step === stepName).length * 1000 / WINDOW_MS
       const confirmed = moves.filter(({ step, tookMs }) => step === 'confirmed' && tookMs >= 0)
       const times = confirmed.map(({ tookMs }) => tookMs).sort((a, b) => a - b)
       const quantile = (/** @type {number} */ share) => times[Math.min(times.length - 1, Math.floor(share * times.length))] ?? null
@@ -144,10 +144,10 @@ export const QUERIES = {
     },
     reply: listOf(objectOf({ ...ORDER.properties, deadline: TIME })),
     none: () => ({ items: [] }),
-    async run ({ query: { status, limit } }, own) {
-      const all = status === 'running' ? await own.due({ rule: 'step', name: 'run', limit }) : await parked(own, limit)
-      const stored = all.map(own.storedOf)
-      return { items: stored.map((/** @type {Stored} */ one) => ({ ...own.shown(one), deadline: Number(one.state.deadline) })) }
+    async run ({ query: { status, limit } }, parts) {
+      const all = status === 'running' ? await parts.due({ rule: 'step', name: 'run', limit }) : await parked(parts, limit)
+      const stored = all.map(parts.storedOf)
+      return { items: stored.map((/** @type {Stored} */ order) => ({ ...parts.shown(order), deadline: Number(order.state.deadline) })) }
     }
   },
   one: {
@@ -219,13 +219,13 @@ export const STREAM = {
 
 /**
  * Orders whose owner gave up, which wrote a dead letter of each. A callback, or the deadline, may have carried on one of them.
- * @param {ReaderParts} own
+ * @param {ReaderParts} parts
  * @param {number} limit @returns {Promise<KeyState[]>}
  */
 async function parked ({ letters, find }, limit) {
   const { items } = await letters.list({ after: null, limit: MAX_LETTERS })
   const keys = [...new Set(items.filter((/** @type {any} */ { consumer }) => consumer === SAGA).map((/** @type {any} */ { key }) => key))]
-  return (await Promise.all(keys.slice(0, limit).map(find))).flatMap((one) => one?.fields.parked ? [one] : [])
+  return (await Promise.all(keys.slice(0, limit).map(find))).flatMap((keyState) => keyState?.fields.parked ? [keyState] : [])
 }
 
 /** @param {ReaderParts} parts @returns {Reader} */
@@ -236,14 +236,14 @@ export function createOrderQueries (parts) {
   /** @param {string} id @returns {Promise<KeyState>} @throws {FreshetError} ORDER_UNKNOWN, DATABASE_DOWN, and when no node can be asked */
   async function current (id) {
     const key = orderKey(id)
-    const one = await find(key)
-    if (one) return one
+    const keyState = await find(key)
+    if (keyState) return keyState
     const [archived] = await rows(ARCHIVED, [key])
     if (!archived) throw new FreshetError('ORDER_UNKNOWN', `there is no order ${id}; check the id`)
     const events = (await rows(EVENTS, [key])).map(({ data, ...event }) => ({ ...data, ...event }))
     return { key, isLast: true, partition: -1, generation: 'archive', fields: archived, events }
   }
 
-  const shown = (/** @type {Stored} */ one) => orderOf(one, { mask, nowMs: now() })
+  const shown = (/** @type {Stored} */ stored) => orderOf(stored, { mask, nowMs: now() })
   return { queries: { ...parts, current, flow, workers: figures, shown }, current, onEntry: flow.note }
 }

@@ -209,8 +209,8 @@ export function createSaga ({
   /** News of the payment of a final order: what was captured late is paid back. @param {string} key @param {Fields} state */
   async function checkFinal (key, state) {
     if (state.status === 'cancelled') {
-      const found = await payments.lookup(paymentOf(key, state))
-      if (found && OPEN.includes(found.status)) await payments.undo(paymentOf(key, state))
+      const payment = await payments.lookup(paymentOf(key, state))
+      if (payment && OPEN.includes(payment.status)) await payments.undo(paymentOf(key, state))
     }
     await step(key, 'checked')
   }

@@ -22,14 +22,14 @@ export const signatureOf = (secret, body, seconds) =>
  * @returns {string[]} ids of the orders that it is about @throws {FreshetError} CALLBACK_INVALID
  */
 export function ordersOf ({ secret, headers, body, nowMs }) {
-  const given = String(SIGNATURE_HEADERS.map((name) => headers[name]).find(Boolean) ?? '')
-  const seconds = Number(/(?:^|,)t=(\d{1,12})(?:,|$)/.exec(given)?.[1] ?? NaN)
+  const signature = String(SIGNATURE_HEADERS.map((name) => headers[name]).find(Boolean) ?? '')
+  const seconds = Number(/(?:^|,)t=(\d{1,12})(?:,|$)/.exec(signature)?.[1] ?? NaN)
   if (secret === null) throw new FreshetError('CALLBACK_INVALID', 'this gateway cannot check signatures; start it with --payment-secret')
   if (!(Math.abs(nowMs / 1000 - seconds) <= MAX_AGE_S)) {
     throw new FreshetError('CALLBACK_INVALID', `the signature has no time, or one more than ${MAX_AGE_S} s from now; compare the clocks`)
   }
-  const wanted = Buffer.from(signatureOf(secret, body, seconds).split(',v1=')[1])
-  const isSigned = [...given.matchAll(/v1=([0-9a-f]{64})/g)].some(([, one]) => timingSafeEqual(Buffer.from(one), wanted))
+  const expected = Buffer.from(signatureOf(secret, body, seconds).split(',v1=')[1])
+  const isSigned = [...signature.matchAll(/v1=([0-9a-f]{64})/g)].some(([, hex]) => timingSafeEqual(Buffer.from(hex), expected))
   if (!isSigned) throw new FreshetError('CALLBACK_INVALID', 'the signature is not one of this body; check --payment-secret')
   return ordersIn(body)
 }
@@ -39,8 +39,8 @@ export function ordersOf ({ secret, headers, body, nowMs }) {
  * @param {string} body @throws {FreshetError} CALLBACK_TOO_LARGE
  */
 function ordersIn (body) {
-  const ids = new Set([jsonIn(body)].flat().flatMap((one) => {
-    const order = one?.key ?? one?.data?.object?.metadata?.order
+  const ids = new Set([jsonIn(body)].flat().flatMap((notice) => {
+    const order = notice?.key ?? notice?.data?.object?.metadata?.order
     // without the time of the order (saga.js)
     return typeof order === 'string' ? [order.split('.')[0]] : []
   }))

@@ -143,10 +143,10 @@ export function createPayments ({ provider, url, key, timeoutMs, resetMs = RESET
       return await guarded(operation, payment)
     } catch (error) {
       if (error.code !== 'PAYMENT_UNKNOWN') throw error
-      const found = await /** @type {Promise<Result | null>} */ (guarded('lookup', payment))
+      const result = await /** @type {Promise<Result | null>} */ (guarded('lookup', payment))
       // a status from before the call took effect settles nothing
-      if (found === null || !isAfter(operation, found.status)) throw error
-      return found
+      if (result === null || !isAfter(operation, result.status)) throw error
+      return result
     }
   }
 
