@@ -1,6 +1,6 @@
 /** Feeds of every layout that a gateway adopts, and acknowledgements of replicas. */
 import t from 'tap'
-import { agree } from '../../src/feeds/definitions.js'
+import { agree, formatOf } from '../../src/feeds/definitions.js'
 import { openReader } from '../../src/index.js'
 import { layoutNames, layoutOf } from '../../src/layouts/index.js'
 import { connectFor, eventually, startDeployment } from '../../test/servers.js'
@@ -13,7 +13,8 @@ t.test('settings for one layout do not keep feeds of another out', async (t) => 
   const { primary: { url: redisUrl }, keyPrefix } = await sharedDeployment(t)
   const connection = await connectFor(t, redisUrl)
   for (const layout of layoutNames()) {
-    const { format, arrivals } = layoutOf(layout)
+    const { arrivals } = layoutOf(layout)
+    const format = formatOf({ layout, partitions: 2 })
     await agree(connection, keyPrefix,
       { feed: layout, layout, partitions: 2, windowMs: 60_000, maxItems: 100, format, ...arrivals && { log: 1 } })
   }

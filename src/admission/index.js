@@ -19,7 +19,7 @@
  * @typedef {import('./own-rules.js').OwnRules} OwnRules
  * @typedef {import('./partition-clock.js').PartitionClock} PartitionClock
  * @typedef {import('./rules.js').Fields} Fields
- * @typedef {import('./rules.js').Ruleset} Ruleset
+ * @typedef {import('./rules.js').RuleFolds} RuleFolds
  * @typedef {import('./system.js').Agreement} Agreement
  * @typedef {import('./system.js').KeepSecret} KeepSecret
  * @typedef {import('./system.js').System} System

@@ -22,7 +22,7 @@ const TAIL = 64
 /**
  * @param {Omit<Parameters<typeof followOutboxes>[0], 'onEntry' | 'onReset' | 'isFollowed'> &
  *   Omit<Parameters<typeof createKeyReader>[0], 'tail' | 'exists'> & { onEntry?: (entry: Entry) => void, maxKeys?: number, tail?: number,
- *   rules?: import('./rules.js').Ruleset }} options as followOutboxes and createKeyReader; `rules` of the system; `tail`: events read
+ *   rules?: import('./rules.js').RuleFolds }} options as followOutboxes and createKeyReader; `rules` of the system; `tail`: events read
  *   of each key; up to twice as many are kept
  */
 export function createKeyView ({ onEntry = () => {}, rules = OURS, maxKeys = MAX_KEYS, tail = TAIL, ...parts }) {

@@ -42,7 +42,7 @@ import { OWN_CHUNK_HEAD, ownChunkOf, reservedIn } from './rule-text.js'
  *
  * @typedef {{ seq: number, type: string, ts: number, [field: string]: string | number }} OwnEvent
  *
- * @import { Ruleset } from './rules.js'
+ * @import { RuleFolds } from './rules.js'
  */
 
 /** The names of the engine's fields in the state. */
@@ -57,7 +57,7 @@ function stateOf ({ '@seq': seq = '0', '@version': version = '0', '@done': _, ..
 
 /**
  * A key as callers of the library, queries and streams see it.
- * @param {{ key: string, fields: Fields, generation: string }} keyState @param {Ruleset['names']} names of the engine's fields
+ * @param {{ key: string, fields: Fields, generation: string }} keyState @param {RuleFolds['names']} names of the engine's fields
  */
 export function storedOf ({ key, fields, generation }, names) {
   if (names === OWN_NAMES) return { key, ...stateOf(fields), generation }
@@ -68,7 +68,7 @@ export function storedOf ({ key, fields, generation }, names) {
 /**
  * @param {import('../store/index.js').Connection} connection to the primary
  * @param {(part: string) => string} part of the partition @param {string} key
- * @param {Ruleset['names']} [names] of the engine's fields
+ * @param {RuleFolds['names']} [names] of the engine's fields
  * @returns {Promise<{ key: string, state: Record<string, string>, seq: number, version: number, generation: string } | null>}
  */
 export async function readState (connection, part, key, names = OWN_NAMES) {
@@ -82,7 +82,7 @@ export function eventOf ({ seq, ts, request, version, type, ...fields }) {
   return { seq: Number(seq), type, ts: Number(ts), ...fields }
 }
 
-/** @param {Record<string, OwnRule>} rules @returns {Ruleset} */
+/** @param {Record<string, OwnRule>} rules @returns {RuleFolds} */
 export const memoryOf = (rules) => ({
   names: OWN_NAMES,
   folds: Object.fromEntries(Object.entries(rules).flatMap(([name, { fold }]) => fold ? [[name, foldWith(fold)]] : [])),

@@ -7,7 +7,7 @@
  * @typedef {{ folds: Readonly<Record<string, (state: Fields, event: Fields) => boolean>>,
  *   certain: Readonly<Record<string, (state: Fields, args: string[]) => Rejection | null>>,
  *   claimants?: Readonly<Record<string, (args: string[]) => string>>,
- *   names: Readonly<{ seq: string, version: string, exists: string }> }} Ruleset
+ *   names: Readonly<{ seq: string, version: string, exists: string }> }} RuleFolds
  */
 import { libraryOf, readScript, ruleText, versionsOfRules } from '../store/index.js'
 import { decisionOf } from './batcher.js'
@@ -28,7 +28,7 @@ export const DURATIONS = Object.freeze(['bounded expire', 'latest refresh', 'ste
  * What a memory of keys knows of our rules. `folds`: states after events; a rule without one has its states read again. `certain`:
  * rejections that hold whenever the command is decided, within a generation. `claimants`: the user of a command; an earlier
  * claim of that user is the answer. `names`: of fields of a state; `exists`: one that each has.
- * @type {Ruleset}
+ * @type {RuleFolds}
  */
 export const OURS = Object.freeze({
   folds: Object.freeze({ bounded: foldBounded, latest: foldLatest, max: foldMax, step: foldStep }),
@@ -139,7 +139,7 @@ export function foldStep (state, { type, seq, status, reason, parked }) {
  * @property {boolean} isDueOnly whether a scheduled task is decided only while it is due, and removed then
  * @property {readonly string[]} durations of tasks (partition-clock.js)
  * @property {(rule: string) => readonly string[]} partsOf what a rule has of a key besides state and events
- * @property {Ruleset} memory folds and certain rejections
+ * @property {RuleFolds} memory folds and certain rejections
  * @property {readonly string[]} [names] of the rules of a system; all of ours without it
  * @property {(error: any) => any} meaningOf an error of a call
  * @property {(reply: string) => import('./batcher.js').Decision & { accepted?: boolean }} decisionOf a reply

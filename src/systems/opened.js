@@ -264,7 +264,7 @@ function createFollowing (target, closing) {
 /**
  * What came after a sequence number.
  * @param {Connection} connection to the primary @param {(part: string) => string} part of the partition
- * @param {string} key @param {number} after @param {import('../admission/index.js').Ruleset['names']} names
+ * @param {string} key @param {number} after @param {import('../admission/index.js').RuleFolds['names']} names
  * @returns {Promise<{ events: Event[], generation: string }>} @throws {FreshetError} EVENTS_TRIMMED, GENERATION_CHANGED
  */
 async function read (connection, part, key, after, names) {

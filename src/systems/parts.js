@@ -18,7 +18,7 @@
  * @property {{ reader?: (registry: Registry) => any, consumers?: (registry: Registry) => any }} [metrics]
  * @property {Public.Page & { summary: string }} [page]
  * @property {Public.Demo} demo
- * @property {{ maxKeys?: number, tail?: number, rules: Ruleset }} memory
+ * @property {{ maxKeys?: number, tail?: number, rules: RuleFolds }} memory
  *
  * @typedef {Public.StreamRoute & { reply: object, named: (event: any) => string,
  *   snapshot: (stored: any, systemQueries: any, newest: any) => unknown, event: (event: any, systemQueries: any) => unknown }} StreamRow
@@ -54,7 +54,7 @@
  *   database has its tables, never if it cannot have them; `metrics`: its own; `counters` of commands, entries; `openConfirm`: what is
  *   decided is as durable as the system wants; `owned` partitions; `fail`: the process ends
  *
- * @import { Admission, Decision, KeyView, Ruleset } from '../admission/index.js'
+ * @import { Admission, Decision, KeyView, RuleFolds } from '../admission/index.js'
  * @import { DeadLetters, NewLetter } from '../consumers/index.js'
  * @import { entryLost } from '../consumers/index.js'
  * @import { Task } from '../schedule/index.js'
