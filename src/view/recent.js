@@ -69,7 +69,8 @@ export function createRecent ({
 
   /** @param {string} id @param {Arrival} arrival @param {StoredVersion | null} version */
   function taken (id, arrival, version) {
-    if (!isNeeded(id)) return
+    // it may have been needed when it arrived
+    if (!isNeeded(id)) return kept.drop(id)
     kept.put(id, version)
     // of an arrival that is no longer stored and was not deleted, another entry says what happened
     const isNews = version === null ? arrival.deleted : isNamed(arrival, version)

@@ -50,6 +50,20 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     t.same([again.names(), sorted(again), again.items.get('n1').deleted], [['items'], ['n2'], true], 'with the deletion')
   })
 
+  await t.test('an item that changes while its only client leaves is read again for the next one', async (t) => {
+    const { put } = await open(t, 'left')
+    await put(['a', '0'])
+    for (let n = 1; n <= 20; n++) {
+      const first = await live(t, 'left')
+      await eventually(() => first.items.has('a'))
+      first.close()
+      await put(['a', String(n)])
+      const next = await live(t, 'left')
+      await eventually(() => next.items.get('a')?.value === String(n))
+      next.close()
+    }
+  })
+
   await t.test('a client that reads late gets the newest versions, which are no longer kept', async (t) => {
     const written = await open(t, 'slow')
     await written.put(['a', '1'])
