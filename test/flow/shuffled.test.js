@@ -44,7 +44,9 @@ for (const layout of scoped(layoutNames(), ['ids', 'stream'])) {
     t.equal(code, 0, 'late items are no fault of the input')
     t.match(summary, { offered: LINES, dropped: 0, failed: 0 })
     t.equal(summary.bytes, summary.items * 13, 'bytes of what was kept')
-    t.ok(Math.abs(summary.offeredPerSecond * summary.seconds / LINES - 1) < 0.01, `${summary.offeredPerSecond} offered per second`)
+    // seconds have three decimals, and a fast machine takes 0.03
+    t.ok(Math.abs(summary.offeredPerSecond * summary.seconds - LINES) < 0.01 * LINES + 0.001 * summary.offeredPerSecond,
+      `${summary.offeredPerSecond} offered per second`)
     if (layout === 'ids') t.same(summary?.refusedBy, { late: summary?.refused }, `${summary?.refused} of ${LINES} were late`)
     const found = () => reader.allItems(`lines-${layout}`, `limit=${IDS}&encoding=json`)
     // a view is built, or may be a second behind; then it stays right
