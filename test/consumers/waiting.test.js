@@ -35,7 +35,8 @@ t.test('consumers wait for servers that do not answer yet, say so, and then take
 
 t.test('settings that differ from what is stored are refused before the database is migrated', async (t) => {
   const [{ url, query }, { primary: { url: redisUrl }, keyPrefix }] = await Promise.all([sharedDatabase(t), sharedDeployment(t)])
-  await (await connectFor(t, redisUrl)).send('SET', `${keyPrefix}{@sales}:system`, JSON.stringify({ partitions: 8, secret: 's', format: 2 }))
+  const connection = await connectFor(t, redisUrl)
+  await connection.send('SET', `${keyPrefix}{@sales}:system`, JSON.stringify({ partitions: 8, secret: 's', format: 2 }))
   const flags = ['--systems', 'sales', '--database-url', url]
   await t.rejects(startConsumers(t, { redisUrl, keyPrefix, flags }), { code: 'SYSTEM_DIFFERS', message: /8 partitions .* not 16/ })
   t.same(await query('SELECT tablename FROM pg_tables WHERE schemaname = current_schema()'), [])
