@@ -243,7 +243,7 @@ async function databaseFindings ({ databaseUrl, cacheDir }, deadlineMs) {
  */
 
 /** @param {string} label @param {string[][]} lines @returns {Row[]} */
-export const labelled = (label, lines) => (lines.length ? lines : [['none']]).map((cells, i) => [i === 0 ? label : '', ...cells])
+const labelled = (label, lines) => (lines.length ? lines : [['none']]).map((cells, i) => [i === 0 ? label : '', ...cells])
 
 /** Pads columns within a label. @param {Row[]} rows @returns {string} */
 function table (rows) {

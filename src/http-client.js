@@ -10,13 +10,15 @@
  * @typedef {{ status: number, headers: import('node:http').IncomingHttpHeaders, text: string }} Reply
  * @typedef {{ body?: string, headers?: Record<string, string>, signal?: AbortSignal, readsBody?: (status: number) => boolean }} CallOptions
  *   `signal`: gives up; `readsBody`: false = the reply ends with its headers, and the connection is closed
- * @typedef {{ timeoutMs: number, maxBytes: number, isClosed: () => boolean }} Bounds
+ * @typedef {{ timeoutMs: number, maxBytes: number, inFlight: Set<(error: Error) => void>, isClosed: () => boolean }} Bounds
+ *   `inFlight`: fails each call
  */
 import { Agent as HttpAgent, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { urlToHttpOptions } from 'node:url'
 
 const MAX_BYTES = 16 * 1024 * 1024
+const CLOSED = 'the client was closed'
 
 /**
  * @param {{ url: string, headers?: Record<string, string>, timeoutMs?: number, maxBytes?: number, maxSockets?: number,
@@ -32,7 +34,8 @@ export function createHttpClient ({ url, headers = {}, timeoutMs = Infinity, max
   const target = { host: hostname, port, auth, agent }
   const base = pathname.replace(/\/+$/, '')
   let isClosed = false
-  const bounds = { timeoutMs, maxBytes, isClosed: () => isClosed }
+  /** @type {Bounds} */
+  const bounds = { timeoutMs, maxBytes, inFlight: new Set(), isClosed: () => isClosed }
 
   return {
     /**
@@ -44,9 +47,10 @@ export function createHttpClient ({ url, headers = {}, timeoutMs = Infinity, max
       ...target, method, path: path === null ? `${pathname}${search}` : base + path, headers: { ...headers, ...options.headers }
     }, options, bounds),
 
-    /** Calls in flight fail. */
+    /** Calls fail, also those that wait for a connection, and later ones. */
     close () {
       isClosed = true
+      for (const fail of bounds.inFlight) fail(failed('ECONNRESET', CLOSED))
       agent.destroy()
     }
   }
@@ -57,17 +61,21 @@ export function createHttpClient ({ url, headers = {}, timeoutMs = Infinity, max
  * @param {CallOptions} options @param {Bounds} bounds
  * @returns {Promise<Reply>}
  */
-const exchange = (request, target, { body, signal, readsBody }, { timeoutMs, maxBytes, isClosed }) => new Promise((resolve, reject) => {
+const exchange = (request, target, { body, signal, readsBody }, bounds) => new Promise((resolve, reject) => {
+  const { timeoutMs, maxBytes, inFlight, isClosed } = bounds
+  if (isClosed()) return reject(failed('ECONNRESET', CLOSED))
   let isOver = false
   let sent = start()
   // a timer of our own: a signal that is aborted later would cost more than the request
   const timer = timeoutMs === Infinity ? undefined : setTimeout(() => fail(failed('ETIMEDOUT', 'no reply in time')), timeoutMs)
   const onAbort = () => fail(signal?.reason)
+  inFlight.add(fail)
   signal?.addEventListener('abort', onAbort, { once: true })
   if (signal?.aborted) onAbort()
 
   function end () {
     isOver = true
+    inFlight.delete(fail)
     clearTimeout(timer)
     signal?.removeEventListener('abort', onAbort)
   }
@@ -96,7 +104,7 @@ const exchange = (request, target, { body, signal, readsBody }, { timeoutMs, max
       } else collect(response, maxBytes, (text) => succeed({ status, headers, text }), fail)
     })
     return clientRequest.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {
-      // an idle connection that the server closed at this moment; what changes nothing is sent again
+      // a kept connection ended without a reply, mostly because it was idle; a GET changes nothing, so it is sent again
       const isIdleEnd = clientRequest.reusedSocket && error.code === 'ECONNRESET' && target.method === 'GET'
       if (isIdleEnd && !isOver && !isClosed()) sent = start()
       else fail(error)

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { createHttpClient } from '../src/http-client.js'
 
@@ -46,6 +47,20 @@ t.test('a call ends with its deadline, its signal, a body that is too large, and
   const last = patient.call('POST', '/never')
   setTimeout(patient.close, 50)
   await t.rejects(last, { code: 'ECONNRESET' })
+})
+
+t.test('a closed client sends nothing more: calls that wait for a connection fail, and later ones', async (t) => {
+  /** @type {unknown[]} */
+  const received = []
+  const url = await startServer(t, (request) => { received.push(request.url) })
+  const client = open(t, { url, maxSockets: 1 })
+  const calls = Array.from({ length: 3 }, () => client.call('POST', '/'))
+  const ended = Promise.allSettled(calls)
+  while (received.length === 0) await pause(5)
+  client.close()
+  t.same((await ended).map((call) => call.status === 'rejected' && call.reason.code), Array(3).fill('ECONNRESET'))
+  await t.rejects(client.call('POST', '/'), { code: 'ECONNRESET', message: /closed/ })
+  t.equal(received.length, 1)
 })
 
 t.test('a reply whose body is not wanted ends with its headers', async (t) => {

@@ -10,7 +10,7 @@
  */
 
 /** four whole minutes are left of it */
-export const BLOCK_SECONDS = 300
+const BLOCK_SECONDS = 300
 
 /**
  * @param {object} run

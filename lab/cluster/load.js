@@ -25,7 +25,7 @@ const SETTLED_WITHIN_MS = { mayLose: 3000, whole: 60_000 }
 /** @typedef {Awaited<ReturnType<Awaited<ReturnType<typeof openRun>>['end']>>} End */
 
 /** @param {import('../systems/plan.js').Contention} load @param {import('../systems/load-process.js').How} how */
-export async function runDisturbed ({ technique, rate: writesPerSecond }, {
+async function runDisturbed ({ technique, rate: writesPerSecond }, {
   redisUrl, keyPrefix, rate, settings, warmUpSeconds, seconds, signal, onMeasuring, onMeasured
 }) {
   const { layout = 'ids', partitions = 1, ack = 'primary', windowMs, batchMs } = settings

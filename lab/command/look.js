@@ -115,7 +115,7 @@ export async function draw ({ table }, names) {
 }
 
 /** What became of published statements, in all pages. @param {import('../plan/catalog.js').Experiment[]} experiments */
-export async function writeStatements (experiments) {
+async function writeStatements (experiments) {
   const judged = await judgedOf(EXPERIMENTS, experiments)
   const studies = await readStudies(EXPERIMENTS)
   for (const { folder, number } of experiments) {

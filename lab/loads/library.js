@@ -1,5 +1,5 @@
 /**
- * The library in the process of the load (driver `direct`): a writer without the writer's process around it. Batches, limits and
+ * The library in the process of the load: a writer without the writer's process around it. Batches, limits and
  * lateness are the pipeline's.
  */
 import { FreshetError } from '../errors.js'

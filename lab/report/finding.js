@@ -71,7 +71,7 @@ function byCount (those) {
 }
 
 /** @param {number} ratio that is not 1 @returns {string} such as 2.05 */
-export const timesText = (ratio) => textsOf([ratio], true)[0]
+const timesText = (ratio) => textsOf([ratio], true)[0]
 
 /** The smallest and the largest ratio. @param {Comparison[]} those @param {(ratio: number) => string} [textOf] @returns {string} */
 export function spanOf (those, textOf = timesText) {

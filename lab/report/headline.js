@@ -36,7 +36,7 @@ function byItself (analysis, plan) {
 }
 
 /** Whether the load was at its limit in none of the samples. @param {Analysis} of @param {string} arm @param {string} level */
-export const isUnbound = ({ cells }, arm, level) =>
+const isUnbound = ({ cells }, arm, level) =>
   cells.every((cell) => cell.arm !== arm || cell.level !== level || !cell.marks['generator-bound'])
 
 /** @param {Analysis} analysis @param {{ arm: string, against: string, level: string }} one */

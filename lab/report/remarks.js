@@ -26,13 +26,6 @@ export function remarksOf (analysis, { arm, level }, { reasons = MOST } = {}) {
   ]
 }
 
-/** @param {Counts} counts @returns {string[]} the same without reasons */
-export const countsTexts = (counts) => [
-  ...(counts.invalid ? [`INVALID ${share(counts.invalid, counts)}`] : []),
-  ...Object.entries(counts.ended).map(([code, some]) => `ended by ${code} ${share(some, counts)}`),
-  ...marksTexts(counts)
-]
-
 /**
  * @param {Cell} cell
  * @param {Analysis['ended']} ended

@@ -142,7 +142,7 @@ async function confirmAll (confirm, answers) {
  * @param {number} [options.maxWaitMs] how long the oldest work may wait before commands that start some are refused, 0 = no bound
  * @param {boolean} [options.isRead] the outbox is kept until consumers have read it, also before there are any
  * @param {number} options.deadlineMs of a command, until it is sent
- * @param {boolean} [options.batches] false: each command is sent at once, in a call of its own
+ * @param {boolean} [options.batches] false, in the lab: each command is sent at once, in a call of its own
  * @param {Pick<import('./rejections.js').Rejections, 'answer' | 'note'>} [options.rejections] without it every command is sent
  * @param {(partition: number) => (generation: string) => Promise<unknown>} [options.confirmOf] what confirms the decisions of a partition
  * @param {import('./rules.js').Rules} [options.ruleSet] rules of a user; without them, ours

@@ -109,9 +109,8 @@ export function createTogether ({ system, effect, database }) {
   /** @type {Part[]} */
   let waiting = []
 
-  /** @param {Part[]} parts */
-  async function writeAll (parts) {
-    const prepared = await effect.prepare?.(parts)
+  /** @param {Part[]} parts @param {unknown} prepared */
+  async function writeAll (parts, prepared) {
     await database.transaction(async (client) => {
       await effect.writeAll(client, parts, prepared)
       const { rowCount } = await client.query(ADVANCE_ALL, [system, effect.name, parts.map(({ partition }) => partition),
@@ -127,8 +126,15 @@ export function createTogether ({ system, effect, database }) {
     const parts = waiting
     waiting = []
     if (parts.length === 1) return writeAlone(parts[0])
+    let prepared
     try {
-      await writeAll(parts)
+      prepared = await effect.prepare?.(parts)
+    } catch {
+      // one primary that does not answer keeps no other partition waiting
+      return Promise.all(parts.map(writeAlone))
+    }
+    try {
+      await writeAll(parts, prepared)
       for (const { resolve } of parts) resolve()
     } catch (error) {
       // the database is away: that is the fault of no partition

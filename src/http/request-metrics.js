@@ -64,7 +64,7 @@ function countRequest (record, response, seconds) {
 function register (registry, records) {
   /**
    * @param {string} name @param {string} help @param {string[]} labels
-   * @param {(one: RouteRecord) => [Record<string, string>, number][]} read
+   * @param {(record: RouteRecord) => [Record<string, string>, number][]} read
    */
   const total = (name, help, labels, read) => counter(registry, { name, help, labels }, () => [...records.values()].flatMap(read))
   total('freshet_http_requests_total', 'Total HTTP requests, by route and status', ['route', 'status'], ({ route, byStatus }) =>

@@ -165,7 +165,7 @@ const connectorOf = (socket) => class {
 }
 
 /** a server closes after it */
-export const PROTOCOL_ERROR = 'ERR Protocol error'
+const PROTOCOL_ERROR = 'ERR Protocol error'
 
 /**
  * @typedef {object} Wire the socket, and how replies on it are read

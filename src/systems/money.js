@@ -13,7 +13,7 @@ const MONEY = Object.freeze({
 const EXPECTED = 'a decimal number with at most 2 places, from 0.01 to 90000000000000'
 
 /** @param {unknown} amount text or number @returns {number | null} minor units, null if it is no amount */
-export function minorUnits (amount) {
+function minorUnits (amount) {
   if (typeof amount !== 'string' && typeof amount !== 'number') return null
   const [, whole, places = ''] = DECIMAL.exec(String(amount)) ?? []
   if (whole === undefined) return null

@@ -12,7 +12,7 @@ const TARGET = 0.7
 const LEAST = 1
 const MOST = 3
 /** of a core, that a replica asks for */
-export const REQUESTED_CORES = 0.5
+const REQUESTED_CORES = 0.5
 /** Kubernetes: 15 s, and 300 s; a measurement is shorter */
 export const PERIOD_MS = 1000
 const STABILISATION_MS = 20_000

@@ -36,7 +36,7 @@ export const FAULTS = Object.freeze({
     kills: ['primary', 'consumers']
   }
 })
-export const KILL_EVERY_MS = 2000
+const KILL_EVERY_MS = 2000
 
 /**
  * @param {{ fault: Fault, fail: (faults: object) => Promise<void>, kill: (what: Killed) => Promise<unknown>, killEveryMs?: number,

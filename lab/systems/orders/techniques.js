@@ -12,7 +12,7 @@
 export const PARTITIONS = Object.freeze({ single: 1, 'partitions-16': 16 })
 export const BULLMQ = 'bullmq'
 export const NOOP = 'noop'
-export const FLOOR = 'floor'
+const FLOOR = 'floor'
 export const DBOS = 'dbos'
 export const TECHNIQUES = Object.freeze([...Object.keys(PARTITIONS), BULLMQ, DBOS, FLOOR, NOOP])
 

@@ -75,7 +75,7 @@ const PHASES = 1000
 /** Longest wait for a refresh: sources answer within 0.4 s, after a queue. */
 const REFRESH_WITHIN_MS = 2000
 
-export const KEEPING = {
+const KEEPING = {
   tier: fields.optional(fields.choice(...TIERS)('how often it is refreshed; without it, as it is, or cold')),
   pinned: fields.optional(fields.flag('whether it stays in that tier, however often it is asked for'))
 }

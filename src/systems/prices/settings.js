@@ -6,7 +6,7 @@
 export const assetOf = (id) => id.toLowerCase()
 
 export const TIERS = Object.freeze(['hot', 'medium', 'cold'])
-export const LOCAL_EXCHANGES = Object.freeze(['alpha', 'beta', 'gamma'])
+const LOCAL_EXCHANGES = Object.freeze(['alpha', 'beta', 'gamma'])
 const REAL_EXCHANGES = Object.freeze(['coinbase', 'kraken', 'bitstamp'])
 const NAMES = Object.freeze([...LOCAL_EXCHANGES, ...REAL_EXCHANGES])
 const FEW = 'which names fewer than two, or one twice'
@@ -99,7 +99,7 @@ export const SETTINGS = {
     otherwise: ({ dynamodbEndpoint }) => dynamodbEndpoint === EMBEDDED ? EMBEDDED_TABLE : null
   },
   dynamodbEndpoint: {
-    description: 'URL of DynamoDB, or embedded = that of this checkout, started when a command first needs it; without it, AWS, in the ' +
+    description: 'URL of DynamoDB, or embedded = one on this machine, started when a command first needs it; without it, AWS, in the ' +
       'region of AWS_REGION or of the AWS profile',
     uses: OF_STORE,
     expects: 'embedded, or http://host[:port], or https://...',
