@@ -95,7 +95,7 @@ export function decodeSeveral (subjects, text, definitions) {
   try {
     return readSeveral(sorted, bytes, definitions)
   } catch (error) {
-    // the severalChecksum is not a secret
+    // the checksum is not a secret
     if (error instanceof RangeError) return null
     throw error
   }

@@ -97,7 +97,7 @@ export function createLookUps ({ changes, queries, viewVersion, log, resets }) {
       wait(stream, () => {
         const loading = pieces.get(ids)
         if (loading?.at === at) return loading.loaded
-        const loaded = view.load(ids.slice(at, at + view.piece).filter((id) => view.newest(id) === undefined))
+        const loaded = view.load(ids.slice(at, at + view.piece()).filter((id) => view.newest(id) === undefined))
         pieces.set(ids, { at, loaded })
         const over = () => { pieces.delete(ids) }
         loaded.then(over, over)

@@ -25,6 +25,12 @@ const HEAD_BYTES = 90
 const LEAST_SWEPT = 1024
 const NO_ID = Buffer.alloc(0)
 
+/** @param {number} score */
+function nextScore (score) {
+  const { ts, seq } = unscore(score)
+  return scoreOf(ts, seq + 1)
+}
+
 /**
  * Scores of the newest versions of ids (item/order.js).
  * @param {{ windowStart: () => number, maxIds: number, maxBytes: number, onOver: (score: number) => void }} parts `onOver`: ids with lower
@@ -51,7 +57,9 @@ function createScores ({ windowStart, maxIds, maxBytes, onOver }) {
     dropBelow(windowStart())
     if (isTooMuch()) {
       const sorted = Float64Array.from(scores.values()).sort()
-      const score = sorted[Math.ceil(sorted.length / 4)]
+      const quarter = sorted[Math.ceil(sorted.length / 4)]
+      // many may have the lowest one
+      const score = quarter > sorted[0] ? quarter : nextScore(quarter)
       dropBelow(score)
       onOver(score)
     }

@@ -11,6 +11,8 @@ import { newerReader } from './log-newer.js'
 const LATE_MS = 1000
 /** of 1,000 versions, for late arrivals; then others do not wait for them */
 const PIECES_AT_ONCE = 10
+/** late arrivals that wait; beyond it, others wait with them */
+const MOST_WAITING = 10_000
 
 /** @typedef {import('../item/index.js').VersionKey} VersionKey */
 /** @typedef {import('../layouts/index.js').Arrival} Arrival */
@@ -43,10 +45,13 @@ function createLate ({ orders, part, decide }) {
     isReading = true
     try {
       while (waiting.length > 0) {
+        const asked = new Set(waiting)
         const open = new Set(await orders.readFor(connection, waiting.map(({ version }) => /** @type {any} */ (version)), 1))
         forget()
-        const decided = waiting.filter(({ version }) => !open.has(/** @type {any} */ (version)))
-        waiting = waiting.filter(({ version }) => open.has(/** @type {any} */ (version)))
+        // of those that came in the meantime nothing was read
+        const isDecided = (/** @type {Named} */ named) => asked.has(named) && !open.has(/** @type {any} */ (named.version))
+        const decided = waiting.filter(isDecided)
+        waiting = waiting.filter((named) => !isDecided(named))
         decided.forEach(decide)
       }
       part.decided = null
@@ -67,7 +72,8 @@ function createLate ({ orders, part, decide }) {
     /** @param {import('../store/index.js').Connection} connection @param {Named['version'][]} versions @returns {Promise<Set<unknown>>} */
     async undecided (connection, versions) {
       const stored = versions.flatMap((version) => version === null ? [] : [version])
-      return new Set(await orders?.readFor(connection, stored, isReading ? 0 : PIECES_AT_ONCE))
+      const pieces = isReading ? 0 : PIECES_AT_ONCE
+      return new Set(await orders?.readFor(connection, stored, waiting.length < MOST_WAITING ? pieces : Infinity))
     },
 
     /** @param {Named} named */

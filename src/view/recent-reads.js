@@ -12,6 +12,8 @@ import { createReadSize, MAX_READ } from '../layouts/index.js'
 const CATCH_UP_MS = 1000
 /** that are sorted for a snapshot */
 const FEW_IDS = 10_000
+/** bytes that are kept, of which the largest read is a quarter: what was loaded is there until it is sent */
+const KEPT_FOR_A_READ = 32 * 1024 * 1024
 
 /** @typedef {import('../item/index.js').OrderKey} OrderKey */
 /** @typedef {import('../layouts/index.js').StoredVersion} StoredVersion */
@@ -20,7 +22,8 @@ const FEW_IDS = 10_000
 
 /**
  * @typedef {{ layout: import('../layouts/index.js').Layout, keys: ((part: string) => string)[], loads: Set<Set<string>>,
- *   kept: import('./kept-versions.js').KeptVersions, now: () => number, definition: () => import('../feeds/index.js').Definition,
+ *   kept: import('./kept-versions.js').KeptVersions, maxBytes: () => number, now: () => number,
+ *   definition: () => import('../feeds/index.js').Definition,
  *   orders: import('./newest-orders.js').NewestOrders[] | null, connectionOf: (partition: number) => Connection | null,
  *   caughtUpIn: (partition: number, node: import('../store/index.js').Router) => Promise<void> }} Parts `loads`: of each that is under way,
  *   the ids that arrived since it was asked for; `orders`: of each partition, where several versions of an id are stored; `connectionOf`:
@@ -74,7 +77,8 @@ function createStored ({ layout, keys, now, definition, orders, size, connection
     const asked = new Set()
     for (let count = limit; orderKeys.length < limit; count *= 2) {
       const ids = (await partitionOrders.newest(connectionTo(partition), count, isOwn)).filter((id) => !asked.has(id))
-      if (ids.length === 0) break
+      // of ids of one order more than `count` came before
+      if (ids.length === 0 && asked.size < count) break
       for (let at = 0, some = 0; at < ids.length && orderKeys.length < limit; at += some) {
         some = size.of(MAX_READ)
         for (const [id, version] of await storedOf(partition, ids.slice(at, at + some))) {
@@ -106,7 +110,7 @@ const loadingInto = ({ loads, kept }) => /** @template T @param {(keep: Keep) =>
 }
 
 /** @param {Parts} parts */
-export function createRecentReads ({ layout, keys, loads, kept, now, definition, connectionOf, caughtUpIn, orders }) {
+export function createRecentReads ({ layout, keys, loads, kept, maxBytes, now, definition, connectionOf, caughtUpIn, orders }) {
   const size = createReadSize()
   const { storedOf, newestByOrders, hasFew } = createStored({ layout, keys, now, definition, orders, size, connectionTo })
   const loading = loadingInto({ loads, kept })
@@ -158,7 +162,7 @@ export function createRecentReads ({ layout, keys, loads, kept, now, definition,
 
   return {
     /** How many ids to load at once. */
-    get piece () { return size.of(MAX_READ) },
+    piece: () => size.of(MAX_READ, Math.max(1, Math.ceil(KEPT_FOR_A_READ / maxBytes()))),
 
     /**
      * Reads what is stored of ids.

@@ -131,7 +131,7 @@ export function createRecent ({
       return isLive(version) ? { ts: version.ts, value: version.value, deleted: false } : null
     },
 
-    ...createRecentReads({ ...followed, layout, keys, loads, kept, now, definition: () => definition, orders }),
+    ...createRecentReads({ ...followed, layout, keys, loads, kept, maxBytes, now, definition: () => definition, orders }),
 
     /** Whether it can continue with that definition. @param {Definition} other */
     isOf: (other) => isSameFeed(definition, other),

@@ -33,6 +33,7 @@ export function createUses (onLess) {
 export const createWatching = ({ held, recents, follow, bound, watched, scanned, isPossible }) => ({
   /** Keeps a view of the feed, whatever its layout, until `unscan`. @param {Definition} definition */
   scan (definition) {
+    bound.asked(definition.feed)
     scanned.add(definition.feed)
     follow(definition)
   },
